@@ -1,0 +1,1 @@
+"""Data loading and other tools around the tensor library."""
