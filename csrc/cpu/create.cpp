@@ -1,0 +1,279 @@
+// Tensors made from numbers: full, empty, arange, linspace, logspace, eye, index triangles.
+#include <cmath>
+
+#include "core/blocking.h"
+#include "core/vector_target.h"
+#include "cpu/copy.h"
+#include "cpu/strided.h"
+#include "dispatch/primitive.h"
+
+namespace mashal {
+
+namespace {
+
+DType dtype_or(const Call& c, size_t i, DType fallback) { return c.has(i) ? c.args[i].dtype() : fallback; }
+Device device_or_cpu(const Call& c, size_t i) { return c.has(i) ? c.args[i].device() : Device{}; }
+
+// ---- _full(int[] size, Number fill_value, *, dtype? dtype=None, device? device=None) ----
+void full_shape(Call& c) {
+    checked_numel("full", c.ints(0));
+    c.result(c.ints(0), dtype_or(c, 2, c.args[1].scalar().dtype()), device_or_cpu(c, 3));
+}
+void full_kernel(Call& c) { fill(c.out[0], c.args[1].scalar()); }
+
+// ---- _empty(int[] size, *, dtype?, device?, memory_format?), _empty_strided(int[] size, int[] stride, *, dtype?,
+// device?)
+void empty_shape(Call& c) {
+    const IntSpan sizes = c.ints(0);
+    checked_numel("empty", sizes);
+    c.result(sizes, dtype_or(c, 1, default_dtype()), device_or_cpu(c, 2));
+    const MemoryFormat format = c.has(3) ? c.args[3].memory_format() : MemoryFormat::Contiguous;
+    if (format == MemoryFormat::ChannelsLast || format == MemoryFormat::ChannelsLast3d) {
+        const size_t rank = format == MemoryFormat::ChannelsLast ? 4 : 5;
+        MASHAL_CHECK(sizes.size() == rank, "empty", "required rank ", rank,
+                     " tensor to use this channels_last format, got size ", shape_text(sizes));
+        c.specs[0].strides = channels_last_strides(sizes);
+    }
+}
+void empty_strided_shape(Call& c) {
+    MASHAL_CHECK(c.ints(0).size() == c.ints(1).size(), "empty_strided", "dimensionality of size ",
+                 shape_text(c.ints(0)), " must match dimensionality of stride ", shape_text(c.ints(1)));
+    checked_numel("empty_strided", c.ints(0));
+    for (int64_t s : c.ints(1))
+        MASHAL_CHECK(s >= 0, "empty_strided", "strides must not be negative, got ", shape_text(c.ints(1)));
+    c.specs.push_back({IntVec(c.ints(0)), dtype_or(c, 2, default_dtype()), device_or_cpu(c, 3), IntVec(c.ints(1))});
+}
+// Like empty memory, but of another tensor's layout:
+// _empty_like(Tensor input, *, dtype?, device?, memory_format?)
+void empty_like_shape(Call& c) {
+    const Tensor t = c.tensor(0);
+    const MemoryFormat format = c.has(3) ? c.args[3].memory_format() : MemoryFormat::Preserve;
+    c.specs.push_back(
+        {t.sizes(), dtype_or(c, 1, t.dtype()), c.has(2) ? c.args[2].device() : t.device(), strides_for(t, format)});
+}
+void leave_uninitialised(Call&) {}
+
+// ---- _arange(Number start, Number end, Number step, *, dtype? dtype=None, device? device=None) ----
+DType arange_dtype(const Call& c) {
+    for (size_t i = 0; i < 3; i++)
+        if (!c.args[i].scalar().is_integral()) return dtype_or(c, 3, default_dtype());
+    return dtype_or(c, 3, DType::I64);
+}
+
+void arange_shape(Call& c) {
+    const Scalar start = c.args[0].scalar(), end = c.args[1].scalar(), step = c.args[2].scalar();
+    const DType dtype = arange_dtype(c);
+    MASHAL_CHECK(step.to_double() != 0, "arange", "step must be nonzero");
+    MASHAL_CHECK(std::isfinite(start.to_double()) && std::isfinite(end.to_double()), "arange",
+                 "unsupported range: ", start.to_double(), " -> ", end.to_double());
+    const double first = start.to_double(), last = end.to_double(), by = step.to_double();
+    MASHAL_CHECK((by > 0 && last >= first) || (by < 0 && last <= first), "arange",
+                 "upper bound and lower bound inconsistent with step sign: start ", first, ", end ", last, ", step ",
+                 by);
+    double n;
+    if (dtype == DType::I64) {
+        const int64_t k = step.to_int(), sign = (k > 0) - (k < 0);
+        MASHAL_CHECK(k != 0, "arange", "step must be nonzero");
+        // Whole numbers stay whole: large ranges do not fit a double.
+        n = static_cast<double>((end.to_int() - start.to_int() + k - sign) / k);
+    } else {
+        n = std::ceil((last - first) / by);
+    }
+    MASHAL_CHECK(n >= 0 && n <= static_cast<double>(int64_t{1} << 58), "arange", "invalid size, possible overflow?");
+    c.result(IntVec{static_cast<int64_t>(n)}, dtype, device_or_cpu(c, 4));
+}
+
+// PyTorch's values to the last bit where its vector width allows it: it rounds the start of every group of lanes to T,
+// and multiplies and adds at once.
+template <class T>
+struct ArangeLoop {
+    T* out;
+    int64_t n;
+    double start, step;
+
+    MASHAL_INLINE_LOOP void operator()(int64_t begin, int64_t end) const {
+        constexpr int64_t lanes = 32 / static_cast<int64_t>(sizeof(T));
+        const int64_t grouped = n / lanes * lanes;
+        for (int64_t i = begin; i < end; i += lanes) {
+            if (i >= grouped) {
+                for (; i < end; i++) out[i] = static_cast<T>(__builtin_fma(step, static_cast<double>(i), start));
+                return;
+            }
+            const double base = static_cast<T>(__builtin_fma(step, static_cast<double>(i), start));
+            for (int64_t k = 0; k < lanes; k++)
+                out[i + k] = static_cast<T>(__builtin_fma(step, static_cast<double>(k), base));
+        }
+    }
+};
+
+void arange_kernel(Call& c) {
+    const Tensor out = c.out[0];
+    const Scalar start = c.args[0].scalar(), step = c.args[2].scalar();
+    const int64_t n = out.numel();
+    visit_all(out.dtype(), [&](auto tag) {
+        using T = decltype(tag);
+        T* o = out.data<T>();
+        AllowThreads threads(n > kGrain);
+        if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
+            const ArangeLoop<T> loop{o, n, start.to_double(), step.to_double()};
+            constexpr int64_t lanes = 8;  // parts start at whole groups
+            parallel_for(0, (n + lanes - 1) / lanes, kGrain / lanes,
+                         [&](int64_t b, int64_t e) { run_vectorised(loop, b * lanes, std::min(n, e * lanes)); });
+        } else if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+            // Bounds are cut to whole numbers first, as PyTorch does for an integer dtype.
+            const int64_t from = start.to_int(), by = step.to_int();
+            for (int64_t i = 0; i < n; i++) o[i] = static_cast<T>(from + i * by);
+        } else {
+            for (int64_t i = 0; i < n; i++)
+                store_scalar(o + i, dtype_of<T>::value,
+                             Scalar::of(start.to_double() + static_cast<double>(i) * step.to_double()));
+        }
+    });
+}
+
+// ---- _linspace(Number start, Number end, int steps, *, dtype?, device?), _logspace(..., float base) ----
+DType space_dtype(const Call& c, size_t at) {
+    bool complex = false;
+    for (size_t i = 0; i < 2; i++) complex |= c.args[i].scalar().tag == Scalar::Tag::Complex;
+    return dtype_or(c, at, complex ? complex_dtype(default_dtype()) : default_dtype());
+}
+
+template <bool Log>
+void space_shape(Call& c) {
+    const char* name = Log ? "logspace" : "linspace";
+    MASHAL_CHECK(c.i64(2) >= 0, name, "number of steps must be non-negative, got steps ", c.i64(2));
+    const size_t at = Log ? 4 : 3;
+    c.result(IntVec{c.i64(2)}, space_dtype(c, at), device_or_cpu(c, at + 1));
+}
+
+// Counts from the nearer end, so that both ends are exact.
+template <class T>
+struct LinspaceLoop {
+    T* out;
+    int64_t n;
+    T start, end, step;
+
+    MASHAL_INLINE_LOOP void operator()(int64_t b, int64_t e) const {
+        const int64_t half = n / 2;
+        for (int64_t i = b; i < std::min(e, half); i++) out[i] = fma_of(step, static_cast<T>(i), start);
+        for (int64_t i = std::max(b, half); i < e; i++) out[i] = fma_of(-step, static_cast<T>(n - i - 1), end);
+    }
+    MASHAL_INLINE_LOOP float fma_of(float a, float x, float y) const { return __builtin_fmaf(a, x, y); }
+    MASHAL_INLINE_LOOP double fma_of(double a, double x, double y) const { return __builtin_fma(a, x, y); }
+};
+
+void linspace_kernel(Call& c) {
+    const Tensor out = c.out[0];
+    const Scalar first = c.args[0].scalar(), last = c.args[1].scalar();
+    const int64_t n = out.numel();
+    if (n == 0) return;
+    if (n == 1) return fill(out, first);
+    visit_all(out.dtype(), [&](auto tag) {
+        using T = decltype(tag);
+        T* o = out.data<T>();
+        if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
+            const T a = static_cast<T>(first.to_double()), b = static_cast<T>(last.to_double());
+            const LinspaceLoop<T> loop{o, n, a, b, (b - a) / static_cast<T>(n - 1)};
+            AllowThreads threads(n > kGrain);
+            parallel_for(0, n, kGrain, [&](int64_t from, int64_t to) { run_vectorised(loop, from, to); });
+        } else {
+            const c128 a = first.to_complex(), b = last.to_complex(), step = (b - a) / c128(static_cast<double>(n - 1));
+            for (int64_t i = 0; i < n; i++) {
+                const c128 v = i < n / 2 ? a + step * c128(static_cast<double>(i))
+                                         : b - step * c128(static_cast<double>(n - i - 1));
+                store_scalar(o + i, dtype_of<T>::value,
+                             is_complex(dtype_of<T>::value) ? Scalar::of(v) : Scalar::of(v.re));
+            }
+        }
+    });
+}
+
+void logspace_kernel(Call& c) {
+    const Tensor out = c.out[0];
+    const double base = c.f64(3), first = c.args[0].scalar().to_double(), last = c.args[1].scalar().to_double();
+    const int64_t n = out.numel();
+    MASHAL_CHECK(!is_complex(out.dtype()), "logspace", "is not implemented for complex dtypes, got dtype ",
+                 dtype_name(out.dtype()));
+    const double step = n > 1 ? (last - first) / static_cast<double>(n - 1) : 0;
+    char* o = out.data<char>();
+    for (int64_t i = 0; i < n; i++) {
+        const bool lower = i < n / 2 || n == 1;
+        const double exponent =
+            lower ? first + step * static_cast<double>(i) : last - step * static_cast<double>(n - i - 1);
+        store_scalar(o + i * item_size(out.dtype()), out.dtype(), Scalar::of(std::pow(base, exponent)));
+    }
+}
+
+// ---- _eye(int n, int m, *, dtype?, device?) ----
+void eye_shape(Call& c) {
+    MASHAL_CHECK(c.i64(0) >= 0, "eye", "n must be greater or equal to 0, got n ", c.i64(0));
+    MASHAL_CHECK(c.i64(1) >= 0, "eye", "m must be greater or equal to 0, got m ", c.i64(1));
+    c.result(IntVec{c.i64(0), c.i64(1)}, dtype_or(c, 2, default_dtype()), device_or_cpu(c, 3));
+}
+void eye_kernel(Call& c) {
+    const Tensor out = c.out[0];
+    fill(out, Scalar::of(int64_t{0}));
+    const int64_t n = std::min(out.size(0), out.size(1));
+    fill(alias(out, IntVec{n}, IntVec{out.stride(0) + out.stride(1)}, out->offset), Scalar::of(int64_t{1}));
+}
+
+// ---- _triangle_indices(int row, int col, int offset, bool upper, *, dtype?, device?) ----
+// Columns [from, to) of a row that belong to the triangle.
+struct RowRange {
+    int64_t from, to;
+};
+RowRange triangle_row(const Call& c, int64_t row) {
+    const int64_t columns = c.i64(1), edge = row + c.i64(2);
+    if (c.flag(3)) return {std::clamp<int64_t>(edge, 0, columns), columns};
+    return {0, std::clamp<int64_t>(edge + 1, 0, columns)};
+}
+
+void triangle_indices_shape(Call& c) {
+    const char* name = c.flag(3) ? "triu_indices" : "tril_indices";
+    MASHAL_CHECK(c.i64(0) >= 0, name, "row must be non-negative, got ", c.i64(0));
+    MASHAL_CHECK(c.i64(1) >= 0, name, "col must be non-negative, got ", c.i64(1));
+    const DType dtype = dtype_or(c, 4, DType::I64);
+    MASHAL_CHECK(dtype == DType::I64 || dtype == DType::I32, name, "not implemented for '", dtype_legacy_name(dtype),
+                 "'");
+    int64_t n = 0;
+    for (int64_t i = 0; i < c.i64(0); i++) {
+        const RowRange r = triangle_row(c, i);
+        n += r.to - r.from;
+    }
+    c.result(IntVec{2, n}, dtype, device_or_cpu(c, 5));
+}
+
+void triangle_indices_kernel(Call& c) {
+    const Tensor out = c.out[0];
+    auto write = [&](auto tag) {
+        using T = decltype(tag);
+        T* rows = out.data<T>();
+        T* columns = rows + out.size(1);
+        for (int64_t i = 0; i < c.i64(0); i++) {
+            const RowRange r = triangle_row(c, i);
+            for (int64_t j = r.from; j < r.to; j++) {
+                *rows++ = static_cast<T>(i);
+                *columns++ = static_cast<T>(j);
+            }
+        }
+    };
+    if (out.dtype() == DType::I64)
+        write(int64_t{});
+    else
+        write(int32_t{});
+}
+
+const OpRegistration r_full{"_full", {.shape = full_shape, .kernel = full_kernel}};
+const OpRegistration r_empty{"_empty", {.shape = empty_shape, .kernel = leave_uninitialised}};
+const OpRegistration r_empty_strided{"_empty_strided", {.shape = empty_strided_shape, .kernel = leave_uninitialised}};
+const OpRegistration r_empty_like{"_empty_like", {.shape = empty_like_shape, .kernel = leave_uninitialised}};
+const OpRegistration r_arange{"_arange", {.shape = arange_shape, .kernel = arange_kernel}};
+const OpRegistration r_linspace{"_linspace", {.shape = space_shape<false>, .kernel = linspace_kernel}};
+const OpRegistration r_logspace{"_logspace", {.shape = space_shape<true>, .kernel = logspace_kernel}};
+const OpRegistration r_eye{"_eye", {.shape = eye_shape, .kernel = eye_kernel}};
+const OpRegistration r_triangle{"_triangle_indices",
+                                {.shape = triangle_indices_shape, .kernel = triangle_indices_kernel}};
+
+}  // namespace
+
+}  // namespace mashal
