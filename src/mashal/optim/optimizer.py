@@ -139,11 +139,11 @@ class Optimizer:
                 group.setdefault(name, default)
 
     def __repr__(self) -> str:
-        lines = [f"{type(self).__name__} ("]
+        blocks = []
         for i, group in enumerate(self.param_groups):
-            lines.append(f"Parameter Group {i}")
-            lines.extend(f"    {key}: {group[key]}" for key in sorted(group) if key != "params")
-        return "\n".join([*lines, ")"])
+            options = [f"    {key}: {group[key]}\n" for key in sorted(group) if key != "params"]
+            blocks.append(f"\nParameter Group {i}\n" + "".join(options))
+        return f"{type(self).__name__} (" + "".join(blocks) + ")"
 
     # -- hooks ---------------------------------------------------------------------------------------------------------
 

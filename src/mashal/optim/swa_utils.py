@@ -79,7 +79,7 @@ def get_swa_multi_avg_fn() -> MultiAvgFn:
             if average.is_floating_point() or average.is_complex():
                 average.lerp_(value, float(1 / (num_averaged + 1)))
             else:
-                average.add_((value - average) / (num_averaged + 1))
+                average.copy_(average + (value - average) / (num_averaged + 1))
 
     return swa_update
 
