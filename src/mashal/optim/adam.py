@@ -138,7 +138,7 @@ class Adam(GroupOptimizer):
                 continue
             state = state_of[p] or self._state_of(p, group)
             exp_avg, exp_avg_sq = state["exp_avg"], state["exp_avg_sq"]
-            if not (fusable and fits(p, grad) and exp_avg.is_contiguous() and exp_avg_sq.is_contiguous()):
+            if not (fusable and fits(p, grad, exp_avg, exp_avg_sq)):
                 self._step_param(p, grad, state, group)
                 continue
             if batch is None or p.dtype != dtype:

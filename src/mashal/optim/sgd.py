@@ -83,28 +83,33 @@ class SGD(GroupOptimizer):
 
     def _step_group(self, group: Group) -> None:
         # Parameters on their first step are kept apart: they have no momentum yet. Dtypes, because one call takes one.
+        # The loop is the whole cost of a step over many small tensors: keep it lean.
         batches: dict[Any, tuple[list[Tensor], list[Tensor], list[Tensor]]] = {}
         use_momentum = group["momentum"] != 0
         fusable = not group["differentiable"]
         state_of = self.state
+        buffer = key = None
+        batch: Any = None
         for p in group["params"]:
             grad = p.grad
             if grad is None:
                 continue
-            buffer = state_of[p].get("momentum_buffer") if use_momentum else None
-            if not (fusable and fits(p, grad) and (buffer is None or fits(p, buffer))):
+            if use_momentum:
+                state = state_of[p]
+                buffer = state.get("momentum_buffer")
+            if not (fusable and (fits(p, grad) if buffer is None else fits(p, grad, buffer))):
                 self._update_alone(p, grad, buffer, group)
                 continue
-            key = p.dtype, buffer is None
-            batch = batches.get(key)
-            if batch is None:
-                batch = batches[key] = ([], [], [])
+            if key != (p.dtype, buffer is None):
+                key = p.dtype, buffer is None
+                batch = batches.setdefault(key, ([], [], []))
             batch[0].append(p)
             batch[1].append(grad)
             if use_momentum:
                 if buffer is None:
-                    buffer = state_of[p]["momentum_buffer"] = empty_like(p, requires_grad=False)
+                    buffer = state["momentum_buffer"] = empty_like(p, requires_grad=False)
                 batch[2].append(buffer)
+                buffer = None
         for (_, first), (params, grads, buffers) in batches.items():
             _ops.fused_sgd_(
                 params,
