@@ -1,0 +1,217 @@
+"""The registry: every public operation is declared here, by its own room, exactly once.
+
+A *primitive* is one C++ object (``_core.Primitive``) made from a schema text; a *composite* is a plain Python function over
+primitives. What ``mashal.<name>``, ``Tensor.<name>`` and ``mashal._ops.<name>`` offer is derived from the two tables below.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from .. import _core
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass
+class Entry:
+    """One operation: what to call, and where it is offered."""
+
+    name: str
+    call: Any
+    function: bool
+    method: bool
+    inplace: bool
+    primitive: bool
+    module: str
+    # The in-place form, where it is not the primitive itself with its result in place.
+    inplace_call: Any = None
+
+
+primitives: dict[str, Any] = {}
+entries: dict[str, Entry] = {}
+
+
+def _add(entry: Entry) -> None:
+    if entry.name in entries:
+        raise ValueError(f"{entry.name} is declared twice: in {entries[entry.name].module} and in {entry.module}")
+    entries[entry.name] = entry
+
+
+def op(
+    schema: str,
+    *,
+    family: str = "general",
+    promotion: str = "same",
+    method: bool = True,
+    function: bool = True,
+    inplace: bool = False,
+    out: bool = True,
+    namespace: str | None = None,
+    loop: str | None = None,
+) -> Callable[[Callable[[], None]], Any]:
+    """Declares a primitive. The decorated function's only content is its docstring.
+
+    ``family`` and ``promotion`` choose the front door (see ``csrc/dispatch/primitive.h``); ``function``/``method``/``inplace``
+    say where the op is offered; ``namespace="nn"`` (or a name starting with an underscore) keeps it out of ``mashal`` and
+    ``Tensor``: it is then reached as ``mashal._ops.<name>``. ``loop`` names the inner loop if it differs from the op.
+    """
+
+    def declare(fn: Callable[[], None]) -> Any:
+        primitive = _core.Primitive(schema, family, promotion, loop, out)
+        name = primitive.__name__
+        primitive.__doc__ = f"{schema}\n\n{inspect.cleandoc(fn.__doc__ or '')}"
+        primitive.__module__ = "mashal"
+        hidden = namespace is not None or name.startswith("_")
+        primitives[name] = primitive
+        _add(Entry(name, primitive, function and not hidden, method and not hidden, inplace, True, fn.__module__))
+        return primitive
+
+    return declare
+
+
+def composite(
+    *,
+    function: bool = True,
+    method: bool = False,
+    inplace: bool = False,
+    out: bool = False,
+    namespace: str | None = None,
+    name: str | None = None,
+) -> Callable[[F], F]:
+    """Declares a composite: a Python function over ops.
+
+    ``out=True`` adds a keyword ``out`` (the result is copied into it, resized as PyTorch does). ``inplace=True`` adds the
+    method ``<name>_``, which writes the result into ``self``.
+    """
+
+    def declare(fn: F) -> F:
+        public = name or fn.__name__
+        call: Any = _with_out(fn, public) if out else fn
+        if call is not fn or public != fn.__name__:
+            call.__name__ = public
+        hidden = namespace is not None or public.startswith("_")
+        in_place_call = _in_place(fn, public) if inplace else None
+        _add(
+            Entry(public, call, function and not hidden, method and not hidden, inplace, False, fn.__module__, in_place_call)
+        )
+        return call  # type: ignore[no-any-return]
+
+    return declare
+
+
+def _with_out(fn: Callable[..., Any], name: str) -> Callable[..., Any]:
+    @functools.wraps(fn)
+    def call(*args: Any, out: Any = None, **kwargs: Any) -> Any:
+        if out is None:
+            return fn(*args, **kwargs)
+        with _core.no_grad_guard():
+            result = fn(*args, **kwargs)
+        return write_out(name, out, result)
+
+    return call
+
+
+def write_out(name: str, out: Any, result: Any) -> Any:
+    """Copies results into the tensors a user gave as ``out``."""
+    if isinstance(result, tuple):
+        if not isinstance(out, (tuple, list)) or len(out) != len(result):
+            raise TypeError(f"{name}(): argument 'out' must be a tuple of {len(result)} Tensors")
+        filled = [write_out(name, o, r) for o, r in zip(out, result, strict=True)]
+        return type(result)(*filled) if hasattr(result, "_fields") else type(result)(filled)
+    if not isinstance(out, _core.Tensor):
+        raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
+    if out.requires_grad and _core.is_grad_enabled():
+        raise RuntimeError(f"{name}(): functions with out=... arguments don't support automatic differentiation")
+    if not _core.can_cast(result.dtype, out.dtype):
+        raise RuntimeError(
+            f"{name}: result type {result.dtype._legacy_name} can't be cast to the desired output type {out.dtype._legacy_name}"
+        )
+    _core.resize_output(name, out, result.shape)
+    with _core.no_grad_guard():
+        out.copy_(result)
+    return out
+
+
+def _in_place(fn: Callable[..., Any], name: str) -> Callable[..., Any]:
+    @functools.wraps(fn)
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        result = fn(self, *args, **kwargs)
+        if result.shape != self.shape:
+            raise RuntimeError(f"{name}_: output with shape {tuple(self.shape)} doesn't match {tuple(result.shape)}")
+        if not _core.can_cast(result.dtype, self.dtype):
+            raise RuntimeError(
+                f"{name}_: result type {result.dtype._legacy_name} can't be cast to the desired output type "
+                f"{self.dtype._legacy_name}"
+            )
+        return self.copy_(result)
+
+    call.__name__ = name + "_"
+    return call
+
+
+# ---- rules: methods of every primitive ----
+
+
+def _parameters(fn: Callable[..., Any]) -> tuple[str, ...]:
+    code = fn.__code__
+    return code.co_varnames[: code.co_argcount]
+
+
+def _vjp(self: Any, rule: Any = None, **rules: Callable[..., Any]) -> Any:
+    """Adds derivative rules: ``f.vjp(input=fn, other=fn)``, ``@f.vjp("input")`` for one argument, ``@f.vjp`` for a joint rule.
+
+    The names of a rule's parameters say what is saved for it (``docs/add-an-op.md``).
+    """
+    for name, fn in rules.items():
+        self._set_vjp(name, fn, _parameters(fn))
+    if isinstance(rule, str):
+
+        def add(fn: F) -> F:
+            self._set_vjp(rule, fn, _parameters(fn))
+            return fn
+
+        return add
+    if rule is not None:
+        self._set_vjp(None, rule, _parameters(rule))
+    return rule
+
+
+def _nondifferentiable(self: Any, reason: str) -> None:
+    """Says why the op has no derivative; the registry test wants one or the other."""
+    self._set_no_gradient(reason)
+
+
+def _shape(self: Any, fn: F) -> F:
+    """The shape rule, for ops whose kernel has none in C++: arguments to ``(shape, dtype)`` or a list of such."""
+    self._set_shape(fn)
+    return fn
+
+
+def _cpu(self: Any, fn: F) -> F:
+    """A CPU kernel in Python, where a vendor library of NumPy's does the work."""
+    self._set_kernel(fn)
+    return fn
+
+
+def _overloaded(self: Any, fn: F) -> F:
+    """Another signature, tried when the arguments do not fit the schema."""
+    self._overload = fn
+    return fn
+
+
+def _returns(self: Any, result_type: Any) -> None:
+    """Names the parts of a tuple result; ``result_type`` takes the tuple."""
+    self._result_type = result_type
+
+
+_core.Primitive.vjp = _vjp
+_core.Primitive.nondifferentiable = _nondifferentiable
+_core.Primitive.shape = _shape
+_core.Primitive.cpu = _cpu
+_core.Primitive.overloaded = _overloaded
+_core.Primitive.returns = _returns
