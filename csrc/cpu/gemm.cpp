@@ -1,0 +1,413 @@
+#include "cpu/gemm.h"
+
+#include <cblas.h>
+
+#include <algorithm>
+#include <cmath>
+#include <mutex>
+#include <type_traits>
+
+#include "core/parallel.h"
+#include "cpu/copy.h"
+#include "cpu/pointwise_loops.h"
+#ifdef MASHAL_WITH_ONEDNN
+#include "cpu/onednn/onednn.h"
+#endif
+
+namespace mashal {
+
+namespace {
+
+// Below this many multiply-adds a second thread costs more than it saves.
+constexpr double kParallelWork = 400e3;
+
+std::mutex many_threads_mutex;
+
+void keep_blas_serial() {
+    static const bool done = [] {
+        scipy_openblas_set_num_threads(1);
+        return true;
+    }();
+    (void)done;
+}
+
+int blas_int(int64_t v) {
+    MASHAL_CHECK(v <= INT32_MAX, "matmul", "matrix dimensions must be below 2**31, got ", v);
+    return static_cast<int>(v);
+}
+
+constexpr bool is_blas_type(DType t) { return t >= DType::F32; }
+
+// ---- tiny products: the call into BLAS costs more than the work ----
+template <class T>
+void tiny_gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, T alpha, const T* a, int64_t lda, const T* b,
+               int64_t ldb, T beta, T* c, int64_t ldc) {
+    const int64_t ai = ta ? 1 : lda, ap = ta ? lda : 1;
+    for (int64_t i = 0; i < m; i++) {
+        T* row = c + i * ldc;
+        if (tb) {
+            for (int64_t j = 0; j < n; j++) {
+                T sum = T(0);
+                for (int64_t p = 0; p < k; p++) sum += a[i * ai + p * ap] * b[j * ldb + p];
+                row[j] = beta == T(0) ? alpha * sum : alpha * sum + beta * row[j];
+            }
+            continue;
+        }
+        for (int64_t j = 0; j < n; j++) row[j] = beta == T(0) ? T(0) : beta * row[j];
+        for (int64_t p = 0; p < k; p++) {
+            const T x = alpha * a[i * ai + p * ap];
+            const T* bp = b + p * ldb;
+            for (int64_t j = 0; j < n; j++) row[j] += x * bp[j];
+        }
+    }
+}
+
+// Integers: modular arithmetic, done in the unsigned type so that wrapping is defined. Blocks of rows of B stay in
+// cache while all rows of A pass over them.
+template <class T>
+void integer_gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, T alpha, const T* a, int64_t lda, const T* b,
+                  int64_t ldb, T beta, T* c, int64_t ldc) {
+    using U = std::make_unsigned_t<T>;
+    constexpr int64_t kBlock = 128;
+    std::vector<U> packed;
+    if (tb) {
+        packed.resize(static_cast<size_t>(k * n));
+        for (int64_t j = 0; j < n; j++)
+            for (int64_t p = 0; p < k; p++) packed[static_cast<size_t>(p * n + j)] = static_cast<U>(b[j * ldb + p]);
+    }
+    const U* bp = tb ? packed.data() : reinterpret_cast<const U*>(b);
+    const int64_t bld = tb ? n : ldb;
+    parallel_for(0, m, std::max<int64_t>(1, static_cast<int64_t>(kParallelWork) / std::max<int64_t>(1, n * k)),
+                 [&](int64_t begin, int64_t end) {
+                     for (int64_t i = begin; i < end; i++)
+                         for (int64_t j = 0; j < n; j++)
+                             c[i * ldc + j] =
+                                 beta == T(0) ? T(0)
+                                              : static_cast<T>(static_cast<U>(beta) * static_cast<U>(c[i * ldc + j]));
+                     for (int64_t p0 = 0; p0 < k; p0 += kBlock) {
+                         const int64_t p1 = std::min(k, p0 + kBlock);
+                         for (int64_t i = begin; i < end; i++) {
+                             U* row = reinterpret_cast<U*>(c + i * ldc);
+                             for (int64_t p = p0; p < p1; p++) {
+                                 const U x = static_cast<U>(static_cast<U>(alpha) *
+                                                            static_cast<U>(ta ? a[p * lda + i] : a[i * lda + p]));
+                                 const U* source = bp + p * bld;
+                                 for (int64_t j = 0; j < n; j++)
+                                     row[j] = static_cast<U>(row[j] + static_cast<U>(x * source[j]));
+                             }
+                         }
+                     }
+                 });
+}
+
+CBLAS_TRANSPOSE blas_trans(bool t) { return t ? CblasTrans : CblasNoTrans; }
+
+template <class T>
+void blas_gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, T alpha, const T* a, int64_t lda, const T* b,
+               int64_t ldb, T beta, T* c, int64_t ldc) {
+    const int M = blas_int(m), N = blas_int(n), K = blas_int(k);
+    const int la = blas_int(lda), lb = blas_int(ldb), lc = blas_int(ldc);
+    const auto opa = blas_trans(ta), opb = blas_trans(tb);
+    if constexpr (std::is_same_v<T, float>) {
+        scipy_cblas_sgemm(CblasRowMajor, opa, opb, M, N, K, alpha, a, la, b, lb, beta, c, lc);
+    } else if constexpr (std::is_same_v<T, double>) {
+        scipy_cblas_dgemm(CblasRowMajor, opa, opb, M, N, K, alpha, a, la, b, lb, beta, c, lc);
+    } else if constexpr (std::is_same_v<T, c64>) {
+        scipy_cblas_cgemm(CblasRowMajor, opa, opb, M, N, K, &alpha, a, la, b, lb, &beta, c, lc);
+    } else {
+        scipy_cblas_zgemm(CblasRowMajor, opa, opb, M, N, K, &alpha, a, la, b, lb, &beta, c, lc);
+    }
+}
+
+// y (rows) = alpha op(stored) x + beta y; `stored` is (rows, cols), or (cols, rows) if trans.
+template <class T>
+void blas_gemv(bool trans, int64_t rows, int64_t cols, T alpha, const T* stored, int64_t ld, const T* x, int64_t incx,
+               T beta, T* y, int64_t incy) {
+    const int M = blas_int(trans ? cols : rows), N = blas_int(trans ? rows : cols), L = blas_int(ld);
+    const int ix = blas_int(incx), iy = blas_int(incy);
+    const auto op = blas_trans(trans);
+    if constexpr (std::is_same_v<T, float>) {
+        scipy_cblas_sgemv(CblasRowMajor, op, M, N, alpha, stored, L, x, ix, beta, y, iy);
+    } else if constexpr (std::is_same_v<T, double>) {
+        scipy_cblas_dgemv(CblasRowMajor, op, M, N, alpha, stored, L, x, ix, beta, y, iy);
+    } else if constexpr (std::is_same_v<T, c64>) {
+        scipy_cblas_cgemv(CblasRowMajor, op, M, N, &alpha, stored, L, x, ix, &beta, y, iy);
+    } else {
+        scipy_cblas_zgemv(CblasRowMajor, op, M, N, &alpha, stored, L, x, ix, &beta, y, iy);
+    }
+}
+
+template <class T>
+void scale_rows(int64_t m, int64_t n, T beta, T* c, int64_t ldc) {
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < n; j++) c[i * ldc + j] = beta == T(0) ? T(0) : beta * c[i * ldc + j];
+}
+
+// A matrix times one row or column is bound by memory: cut along the result, each part reads its own piece.
+template <class T>
+void vector_product(bool trans, int64_t rows, int64_t cols, T alpha, const T* stored, int64_t ld, const T* x,
+                    int64_t incx, T beta, T* y, int64_t incy) {
+    if (beta == T(0)) scale_rows(rows, int64_t(1), beta, y, incy);  // BLAS would keep NaN of an unset result
+    const int64_t grain = std::max<int64_t>(16, 4 * kGrain / std::max<int64_t>(1, cols));
+    parallel_for(0, rows, grain, [&](int64_t begin, int64_t end) {
+        const T* part = stored + (trans ? begin : begin * ld);
+        blas_gemv(trans, end - begin, cols, alpha, part, ld, x, incx, beta, y + begin * incy, incy);
+    });
+}
+
+template <class T>
+void typed_gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, T alpha, const T* a, int64_t lda, const T* b,
+                int64_t ldb, T beta, T* c, int64_t ldc) {
+    if (m == 0 || n == 0) return;
+    if (k == 0 || alpha == T(0)) return scale_rows(m, n, beta, c, ldc);
+    const double work = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+    if (work <= 512) return tiny_gemm(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+    keep_blas_serial();
+    if (n == 1) return vector_product(ta, m, k, alpha, a, lda, b, tb ? 1 : ldb, beta, c, ldc);
+    if (m == 1) return vector_product(!tb, n, k, alpha, b, ldb, a, ta ? lda : 1, beta, c, int64_t(1));
+    int threads = in_parallel() ? 1 : num_threads();
+    threads = static_cast<int>(std::min<double>(threads, 1 + work / kParallelWork));
+#ifdef MASHAL_WITH_ONEDNN
+    if constexpr (std::is_same_v<T, float>)
+        if (threads > 1 && onednn::usable()) return onednn::sgemm(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+#endif
+    if (threads == 1) return blas_gemm(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+    // A grid of tiles, as square as the thread count allows, cut along the longer side first.
+    int rows = 1, cols = 1;
+    for (int r = 1; r <= threads; r++) {
+        if (threads % r != 0) continue;
+        const int s = threads / r;
+        auto perimeter = [&](int p, int q) { return static_cast<double>(m) / p + static_cast<double>(n) / q; };
+        if (rows * cols == 1 || perimeter(r, s) < perimeter(rows, cols)) rows = r, cols = s;
+    }
+    auto cut = [](int64_t size, int parts, int64_t at) { return at >= parts ? size : size * at / parts / 8 * 8; };
+    parallel_for(0, int64_t(rows) * cols, 1, [&](int64_t begin, int64_t end) {
+        for (int64_t tile = begin; tile < end; tile++) {
+            const int64_t i0 = cut(m, rows, tile / cols), i1 = cut(m, rows, tile / cols + 1);
+            const int64_t j0 = cut(n, cols, tile % cols), j1 = cut(n, cols, tile % cols + 1);
+            if (i0 >= i1 || j0 >= j1) continue;
+            blas_gemm(ta, tb, i1 - i0, j1 - j0, k, alpha, a + (ta ? i0 : i0 * lda), lda, b + (tb ? j0 * ldb : j0), ldb,
+                      beta, c + i0 * ldc + j0, ldc);
+        }
+    });
+}
+
+// ---- half types ----
+float half_to_float(DType t, const void* p, int64_t i) {
+    return t == DType::F16 ? to_float(static_cast<const f16*>(p)[i]) : to_float(static_cast<const bf16*>(p)[i]);
+}
+
+void store_half(DType t, void* p, int64_t i, float v) {
+    if (t == DType::F16)
+        static_cast<f16*>(p)[i] = to_f16(v);
+    else
+        static_cast<bf16*>(p)[i] = to_bf16(v);
+}
+
+// The stored matrix (rows, cols) as dense float32.
+std::vector<float> widen(DType t, MatrixView v, int64_t rows, int64_t cols) {
+    std::vector<float> out(static_cast<size_t>(rows * cols));
+    ConvertLoop convert = find_convert_loop(t, DType::F32);
+    const char* source = static_cast<const char*>(v.data);
+    parallel_for(0, rows, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, cols)), [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; i++) convert(cols, out.data() + i * cols, source + i * v.ld * item_size(t));
+    });
+    return out;
+}
+
+void half_gemm(DType t, int64_t m, int64_t n, int64_t k, double alpha, MatrixView a, MatrixView b, double beta, void* c,
+               int64_t ldc) {
+    if (m == 0 || n == 0) return;
+#ifdef MASHAL_WITH_ONEDNN
+    const bool direct = onednn::usable() && onednn::fast_half(t) && k > 0;
+    if (direct && alpha == 1 && beta == 0) return onednn::half_matmul(t, m, n, k, a, b, c, ldc, t);
+#else
+    constexpr bool direct = false;
+#endif
+    std::vector<float> product(static_cast<size_t>(m * n));
+    if (direct) {
+#ifdef MASHAL_WITH_ONEDNN
+        onednn::half_matmul(t, m, n, k, a, b, product.data(), n, DType::F32);
+#endif
+    } else {
+        const auto wide_a = widen(t, a, a.trans ? k : m, a.trans ? m : k);
+        const auto wide_b = widen(t, b, b.trans ? n : k, b.trans ? k : n);
+        typed_gemm(a.trans, b.trans, m, n, k, 1.0f, wide_a.data(), a.trans ? m : k, wide_b.data(), b.trans ? k : n,
+                   0.0f, product.data(), n);
+    }
+    const float scale = static_cast<float>(alpha), keep = static_cast<float>(beta);
+    ConvertLoop narrow = find_convert_loop(DType::F32, t);
+    parallel_for(0, m, std::max<int64_t>(1, kGrain / n), [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; i++) {
+            float* row = product.data() + i * n;
+            if (scale != 1)
+                for (int64_t j = 0; j < n; j++) row[j] *= scale;
+            if (keep != 0)
+                for (int64_t j = 0; j < n; j++) row[j] += keep * half_to_float(t, c, i * ldc + j);
+            narrow(n, static_cast<char*>(c) + i * ldc * 2, row);
+        }
+    });
+}
+
+template <class T>
+T scalar_as(const Scalar& s) {
+    if constexpr (std::is_same_v<T, c64> || std::is_same_v<T, c128>) {
+        return T(s.to_complex());
+    } else if constexpr (std::is_integral_v<T>) {
+        return static_cast<T>(s.to_int());
+    } else {
+        return static_cast<T>(s.to_double());
+    }
+}
+
+template <class F>
+void visit_gemm_type(DType t, F&& f) {
+    switch (t) {
+        case DType::U8: return f(uint8_t{});
+        case DType::I8: return f(int8_t{});
+        case DType::I16: return f(int16_t{});
+        case DType::I32: return f(int32_t{});
+        case DType::I64: return f(int64_t{});
+        case DType::F32: return f(float{});
+        case DType::F64: return f(double{});
+        case DType::C64: return f(c64{});
+        case DType::C128: return f(c128{});
+        default: raise_error(ErrorKind::Runtime, "matmul", "not implemented for '", dtype_legacy_name(t), "'");
+    }
+}
+
+template <class T>
+T dot_part(int64_t n, const T* x, int64_t incx, const T* y, int64_t incy) {
+    const int N = blas_int(n), ix = blas_int(incx), iy = blas_int(incy);
+    if constexpr (std::is_same_v<T, float>) {
+        return scipy_cblas_sdot(N, x, ix, y, iy);
+    } else if constexpr (std::is_same_v<T, double>) {
+        return scipy_cblas_ddot(N, x, ix, y, iy);
+    } else {
+        T out;
+        if constexpr (std::is_same_v<T, c64>)
+            scipy_cblas_cdotu_sub(N, x, ix, y, iy, &out);
+        else
+            scipy_cblas_zdotu_sub(N, x, ix, y, iy, &out);
+        return out;
+    }
+}
+
+}  // namespace
+
+template <class T>
+void gemm_serial(bool ta, bool tb, int64_t m, int64_t n, int64_t k, T alpha, const T* a, int64_t lda, const T* b,
+                 int64_t ldb, T beta, T* c, int64_t ldc) {
+    if (m == 0 || n == 0) return;
+    if (k == 0) return scale_rows(m, n, beta, c, ldc);
+    if (static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) <= 512)
+        return tiny_gemm(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+    keep_blas_serial();
+    blas_gemm(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+}
+template void gemm_serial(bool, bool, int64_t, int64_t, int64_t, float, const float*, int64_t, const float*, int64_t,
+                          float, float*, int64_t);
+template void gemm_serial(bool, bool, int64_t, int64_t, int64_t, double, const double*, int64_t, const double*, int64_t,
+                          double, double*, int64_t);
+template void gemm_serial(bool, bool, int64_t, int64_t, int64_t, c64, const c64*, int64_t, const c64*, int64_t, c64,
+                          c64*, int64_t);
+template void gemm_serial(bool, bool, int64_t, int64_t, int64_t, c128, const c128*, int64_t, const c128*, int64_t, c128,
+                          c128*, int64_t);
+
+void gemm(DType dtype, int64_t m, int64_t n, int64_t k, const Scalar& alpha, MatrixView a, MatrixView b,
+          const Scalar& beta, void* c, int64_t ldc) {
+    // BLAS wants leading dimensions of at least one row even where a row is never stepped over.
+    a.ld = std::max<int64_t>({a.ld, a.trans ? m : k, 1});
+    b.ld = std::max<int64_t>({b.ld, b.trans ? k : n, 1});
+    ldc = std::max<int64_t>({ldc, n, 1});
+    if (is_half(dtype)) return half_gemm(dtype, m, n, k, alpha.to_double(), a, b, beta.to_double(), c, ldc);
+    visit_gemm_type(dtype, [&](auto zero) {
+        using T = decltype(zero);
+        const T* pa = static_cast<const T*>(a.data);
+        const T* pb = static_cast<const T*>(b.data);
+        T* pc = static_cast<T*>(c);
+        if constexpr (std::is_integral_v<T>)
+            integer_gemm(a.trans, b.trans, m, n, k, scalar_as<T>(alpha), pa, a.ld, pb, b.ld, scalar_as<T>(beta), pc,
+                         ldc);
+        else
+            typed_gemm(a.trans, b.trans, m, n, k, scalar_as<T>(alpha), pa, a.ld, pb, b.ld, scalar_as<T>(beta), pc, ldc);
+    });
+}
+
+void gemm_batched(DType dtype, const BatchOffsets& offsets, int64_t m, int64_t n, int64_t k, const Scalar& alpha,
+                  MatrixView a, MatrixView b, const Scalar& beta, void* c, int64_t ldc) {
+    const int64_t count = static_cast<int64_t>(offsets.c.size());
+    const int64_t item = item_size(dtype);
+    auto run = [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; i++) {
+            MatrixView ai = a, bi = b;
+            ai.data = static_cast<const char*>(a.data) + offsets.a[static_cast<size_t>(i)] * item;
+            bi.data = static_cast<const char*>(b.data) + offsets.b[static_cast<size_t>(i)] * item;
+            gemm(dtype, m, n, k, alpha, ai, bi, beta, static_cast<char*>(c) + offsets.c[static_cast<size_t>(i)] * item,
+                 ldc);
+        }
+    };
+    const double work = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+    // Few, large products are better cut inside; many small ones between threads.
+    if (count < num_threads() || (work > 64 * kParallelWork && count < 4 * num_threads())) return run(0, count);
+    parallel_for(0, count, std::max<int64_t>(1, static_cast<int64_t>(kParallelWork / std::max(work, 1.0))), run);
+}
+
+void dot(DType dtype, int64_t n, const void* x, int64_t incx, const void* y, int64_t incy, void* out) {
+    if (is_half(dtype)) {
+        float sum = 0;
+        for (int64_t i = 0; i < n; i++) sum += half_to_float(dtype, x, i * incx) * half_to_float(dtype, y, i * incy);
+        return store_half(dtype, out, 0, sum);
+    }
+    visit_gemm_type(dtype, [&](auto zero) {
+        using T = decltype(zero);
+        const T* px = static_cast<const T*>(x);
+        const T* py = static_cast<const T*>(y);
+        if constexpr (std::is_integral_v<T>) {
+            using U = std::make_unsigned_t<T>;
+            U sum = 0;
+            for (int64_t i = 0; i < n; i++)
+                sum = static_cast<U>(sum + static_cast<U>(px[i * incx]) * static_cast<U>(py[i * incy]));
+            *static_cast<T*>(out) = static_cast<T>(sum);
+        } else {
+            keep_blas_serial();
+            const int64_t parts = std::max<int64_t>(1, std::min<int64_t>(num_threads(), n / (4 * kGrain)));
+            std::vector<T> sums(static_cast<size_t>(parts));
+            parallel_for(0, parts, 1, [&](int64_t begin, int64_t end) {
+                for (int64_t p = begin; p < end; p++) {
+                    const int64_t i0 = n * p / parts, i1 = n * (p + 1) / parts;
+                    sums[static_cast<size_t>(p)] = dot_part(i1 - i0, px + i0 * incx, incx, py + i0 * incy, incy);
+                }
+            });
+            T total = sums[0];
+            for (size_t p = 1; p < sums.size(); p++) total += sums[p];
+            *static_cast<T*>(out) = total;
+        }
+    });
+}
+
+MatrixView as_matrix(Tensor& t) {
+    const int64_t d = t.dim();
+    auto unit = [&](int64_t dim) { return t.stride(dim) == 1 || t.size(dim) <= 1; };
+    // A leading dimension below the row length means that rows overlap (expanded or as_strided); BLAS refuses it.
+    auto fits = [&](int64_t outer, int64_t inner) {
+        return t.size(outer) <= 1 || t.stride(outer) >= std::max<int64_t>(1, t.size(inner));
+    };
+    if (unit(d - 1) && fits(d - 2, d - 1)) return {t.data(), t.stride(d - 2), false};
+    if (unit(d - 2) && fits(d - 1, d - 2)) return {t.data(), t.stride(d - 1), true};
+    t = contiguous(t);
+    return {t.data(), t.size(d - 1), false};
+}
+
+ManyBlasThreads::ManyBlasThreads() {
+    many_threads_mutex.lock();
+    keep_blas_serial();
+    scipy_openblas_set_num_threads(num_threads());
+}
+
+ManyBlasThreads::~ManyBlasThreads() {
+    scipy_openblas_set_num_threads(1);
+    many_threads_mutex.unlock();
+}
+
+}  // namespace mashal

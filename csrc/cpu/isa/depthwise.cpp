@@ -1,0 +1,67 @@
+#include "cpu/depthwise.h"
+
+#include "cpu/isa/lanes.h"
+
+namespace mashal::MASHAL_ISA {
+
+namespace {
+constexpr int kUnroll = 4;
+
+template <int U>
+[[gnu::always_inline]] inline void forward_block(const float* plane, int64_t n_taps, const int64_t* taps,
+                                                 const float* weight, float start, float* y) {
+    Lanes acc[U];
+    for (int u = 0; u < U; u++) acc[u] = spread(start);
+    for (int64_t t = 0; t < n_taps; t++) {
+        const Lanes w = spread(weight[t]);
+        const float* p = plane + taps[t];
+        for (int u = 0; u < U; u++) acc[u] = multiply_add(w, load(p + u * kLanes), acc[u]);
+    }
+    for (int u = 0; u < U; u++) store(y + u * kLanes, acc[u]);
+}
+}  // namespace
+
+void depthwise_forward(int64_t rows, int64_t cols, const float* plane, int64_t row, int64_t n_taps, const int64_t* taps,
+                       const float* weight, float start, float* y) {
+    for (int64_t i = 0; i < rows; i++) {
+        const float* p = plane + i * row;
+        float* out = y + i * cols;
+        int64_t j = 0;
+        for (; j + kUnroll * kLanes <= cols; j += kUnroll * kLanes)
+            forward_block<kUnroll>(p + j, n_taps, taps, weight, start, out + j);
+        for (; j + kLanes <= cols; j += kLanes) forward_block<1>(p + j, n_taps, taps, weight, start, out + j);
+        if (j < cols) {
+            float last[kLanes];
+            forward_block<1>(p + j, n_taps, taps, weight, start, last);
+            std::memcpy(out + j, last, static_cast<size_t>(cols - j) * sizeof(float));
+        }
+    }
+}
+
+void depthwise_weight(int64_t rows, int64_t cols, const float* plane, int64_t row, int64_t n_taps, const int64_t* taps,
+                      const float* g, float* grad) {
+    const int64_t whole = cols / kLanes * kLanes, rest = cols - whole;
+    for (int64_t t0 = 0; t0 < n_taps; t0 += kUnroll) {
+        const int n = static_cast<int>(n_taps - t0 < kUnroll ? n_taps - t0 : kUnroll);
+        const float* tap[kUnroll];
+        for (int u = 0; u < kUnroll; u++) tap[u] = plane + taps[t0 + (u < n ? u : 0)];
+        Lanes acc[kUnroll] = {};
+        for (int64_t i = 0; i < rows; i++) {
+            const float* gi = g + i * cols;
+            for (int64_t j = 0; j < whole; j += kLanes) {
+                const Lanes v = load(gi + j);
+                for (int u = 0; u < kUnroll; u++) acc[u] = multiply_add(v, load(tap[u] + i * row + j), acc[u]);
+            }
+            if (rest > 0) {
+                float last[kLanes] = {};
+                std::memcpy(last, gi + whole, static_cast<size_t>(rest) * sizeof(float));
+                const Lanes v = load(last);
+                // Lanes past the end meet the cleared margin of the plane's rows.
+                for (int u = 0; u < kUnroll; u++) acc[u] = multiply_add(v, load(tap[u] + i * row + whole), acc[u]);
+            }
+        }
+        for (int u = 0; u < n; u++) grad[t0 + u] += sum_lanes(acc[u]);
+    }
+}
+
+}  // namespace mashal::MASHAL_ISA
