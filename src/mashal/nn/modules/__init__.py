@@ -1,0 +1,54 @@
+"""The layers."""
+
+# ruff: noqa: F403 (every file names what it exports)
+
+from . import (
+    activation,
+    batchnorm,
+    container,
+    conv,
+    distance,
+    dropout,
+    instancenorm,
+    linear,
+    loss,
+    normalization,
+    padding,
+    pooling,
+    shaping,
+    sparse,
+    upsampling,
+)
+from .activation import *
+from .batchnorm import *
+from .container import *
+from .conv import *
+from .distance import *
+from .dropout import *
+from .instancenorm import *
+from .linear import *
+from .loss import *
+from .module import Module
+from .normalization import *
+from .padding import *
+from .pooling import *
+from .shaping import *
+from .sparse import *
+from .upsampling import *
+
+__all__ = ["Module"]
+__all__ += activation.__all__
+__all__ += batchnorm.__all__
+__all__ += container.__all__
+__all__ += conv.__all__
+__all__ += distance.__all__
+__all__ += dropout.__all__
+__all__ += instancenorm.__all__
+__all__ += linear.__all__
+__all__ += loss.__all__
+__all__ += normalization.__all__
+__all__ += padding.__all__
+__all__ += pooling.__all__
+__all__ += shaping.__all__
+__all__ += sparse.__all__
+__all__ += upsampling.__all__

@@ -1,0 +1,104 @@
+"""Parameter and Buffer: tensors that a Module registers when they are assigned to it."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any
+
+import mashal
+
+from .. import Tensor
+
+__all__ = ["Buffer", "Parameter"]
+
+
+class Parameter(Tensor):
+    r"""A tensor that counts as a parameter of the module it is assigned to.
+
+    Assigning one as an attribute of a :class:`~mashal.nn.Module` adds it to ``module.parameters()``. The parameter
+    shares memory with ``data`` and is a leaf of the autograd graph. Building one is unaffected by ``no_grad``.
+
+    Args:
+        data: tensor of any shape. Omitted: an empty tensor.
+        requires_grad: whether ``backward`` fills ``grad``. Default: ``True``.
+
+    Example::
+
+        >>> scale = nn.Parameter(torch.ones(3))
+        >>> scale.requires_grad
+        True
+    """
+
+    def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Parameter:
+        if data is None:
+            data = mashal.empty(0)
+        return Tensor._make_subclass(cls, data, requires_grad)
+
+    def __init__(self, data: Tensor | None = None, requires_grad: bool = True) -> None:
+        """Everything happens in ``__new__``; the tensor type's own initialiser must not see these arguments."""
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
+        if id(self) in memo:
+            return memo[id(self)]
+        result = type(self)(self.data.clone(memory_format=mashal.preserve_format), self.requires_grad)
+        memo[id(self)] = result
+        return result
+
+    def __repr__(self, *, tensor_contents: Any = None) -> str:
+        return "Parameter containing:\n" + super().__repr__()
+
+    def __reduce_ex__(self, proto: Any) -> Any:
+        state = _attributes(self)
+        # Backward hooks are not saved, but the loader's signature has a place for them.
+        if not state:
+            return _rebuild_parameter, (self.data, self.requires_grad, OrderedDict())
+        return _rebuild_parameter_with_state, (self.data, self.requires_grad, OrderedDict(), state)
+
+
+def _attributes(obj: Any) -> dict[str, Any]:
+    """Attributes that a user has set on the object."""
+    return dict(getattr(obj, "__dict__", {}))
+
+
+def _rebuild_parameter(data: Tensor, requires_grad: bool, backward_hooks: Any) -> Parameter:
+    return Parameter(data, requires_grad)
+
+
+def _rebuild_parameter_with_state(
+    data: Tensor, requires_grad: bool, backward_hooks: Any, state: dict[str, Any]
+) -> Parameter:
+    parameter = Parameter(data, requires_grad)
+    for name, value in state.items():
+        setattr(parameter, name, value)
+    return parameter
+
+
+class _BufferMeta(type):
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, Tensor) and getattr(instance, "_is_buffer", False)
+
+
+class Buffer(metaclass=_BufferMeta):
+    r"""A tensor that becomes a buffer of the module it is assigned to: saved and moved with it, never optimised.
+
+    The call returns a plain tensor that shares memory with ``data`` and carries a mark; ``isinstance(x, Buffer)``
+    looks for the mark.
+
+    Args:
+        data: tensor of any shape. Omitted: an empty tensor.
+        persistent: whether the buffer is part of ``state_dict``. Default: ``True``.
+
+    Example::
+
+        >>> module.mean = nn.Buffer(torch.zeros(3))
+        >>> [name for name, _ in module.named_buffers()]
+        ['mean']
+    """
+
+    def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Any:
+        if data is None:
+            data = mashal.empty(0)
+        buffer = data.detach().requires_grad_(data.requires_grad)
+        buffer.persistent = persistent
+        buffer._is_buffer = True
+        return buffer
