@@ -258,8 +258,16 @@ Blocks blocks_of(const Tensor& input, const Indexed& r) {
     return b;
 }
 
+// x[mask] with one mask over all dimensions, by far the most frequent use of masks, needs no positions.
+Tensor whole_mask(const Tensor& input, const SmallVec<Tensor, 4>& indices) {
+    if (indices.size() != 1 || !is_mask(indices[0]) || input.device().is_meta()) return {};
+    return equal(indices[0].sizes(), input.sizes()) && input.dim() > 0 ? indices[0] : Tensor();
+}
+
 void index_shape(Call& c) {
     const Tensor input = c.tensor(0);
+    if (const Tensor mask = whole_mask(input, c.tensors(1)))
+        return c.result(IntVec{count_true(mask)}, input.dtype(), {});
     Indexed r = resolve(input, c.tensors(1));
     c.result(r.result_shape, input.dtype(), input.device());
     // The kernel need not look for the masks' true elements again.
@@ -268,6 +276,7 @@ void index_shape(Call& c) {
 
 void index_kernel(Call& c) {
     const Tensor input = c.tensor(0);
+    if (const Tensor mask = whole_mask(input, c.tensors(1))) return read_masked(c.out[0], input, mask);
     const Indexed r = resolve(input, c.tensors(1));
     if (c.out[0].numel() == 0 && product(r.index_shape) == 0) return;
     read_into(c.out[0], input, blocks_of(input, r));
@@ -290,12 +299,13 @@ void index_put_kernel(Call& c) {
     const Tensor input = c.tensor(0);
     Tensor values = c.tensor(2);
     const bool accumulate = c.flag(3);
-    const Indexed r = resolve(input, c.tensors(1));
-    MASHAL_CHECK_AS(Index, values.dtype() == input.dtype() || values.dim() == 0, "index_put_",
-                    "requires the source and destination dtypes match, got input ", text(input), " and values ",
-                    text(values));
-    values = to_dtype(values, input.dtype());
+    MASHAL_CHECK(values.dtype() == input.dtype(), "index_put_",
+                 "requires the source and destination dtypes match, got input ", text(input), " and values ",
+                 text(values));
     if (input.device().is_meta()) return;
+    if (values.numel() == 1 && !accumulate)
+        if (const Tensor mask = whole_mask(input, c.tensors(1))) return fill_masked(input, input, mask, values);
+    const Indexed r = resolve(input, c.tensors(1));
     // Leading sizes of 1 that the result lacks are harmless, as in PyTorch.
     IntVec shape = values.sizes();
     while (shape.size() > r.result_shape.size() && shape[0] == 1) shape.erase(0);

@@ -33,7 +33,7 @@ void to_copy_shape(Call& c) {
 }
 void dense_copy_kernel(Call& c) { copy_into(c.out[0], c.tensor(0)); }
 
-// fill_(Tensor input, Number value), zero_(Tensor input)
+// _fill_(Tensor input, Number value), zero_(Tensor input)
 void fill_kernel(Call& c) { fill(c.tensor(0), c.args[1].scalar()); }
 void zero_kernel(Call& c) { fill(c.tensor(0), Scalar::of(int64_t{0})); }
 
@@ -93,6 +93,36 @@ void cat_kernel(Call& c) {
         copy_into(narrowed(out, dim, start, t.sizes()[dim]), t);
         start += t.sizes()[dim];
     }
+}
+
+// ---- stack(Tensor[] tensors, int dim=0) ----
+void stack_shape(Call& c) {
+    const SmallVec<Tensor, 4>& tensors = c.tensors(0);
+    MASHAL_CHECK(!tensors.empty(), "stack", "expects a non-empty TensorList");
+    SmallVec<Value, 4> held;
+    SmallVec<const Value*, 8> values;
+    for (size_t i = 0; i < tensors.size(); i++) {
+        MASHAL_CHECK(tensors[i].sizes() == tensors[0].sizes(), "stack",
+                     "expects each tensor to be equal size, but got ", shape_text(tensors[0].sizes()),
+                     " at entry 0 and ", shape_text(tensors[i].sizes()), " at entry ", i);
+        held.push_back(Value(tensors[i]));
+    }
+    for (const Value& v : held) values.push_back(&v);
+    const size_t dim = static_cast<size_t>(wrap_dim("stack", c.i64(1), tensors[0].dim() + 1));
+    IntVec sizes = tensors[0].sizes();
+    sizes.insert(dim, static_cast<int64_t>(tensors.size()));
+    c.result(sizes, result_type(values), tensors[0].device());
+}
+
+void stack_kernel(Call& c) {
+    const SmallVec<Tensor, 4>& tensors = c.tensors(0);
+    const Tensor out = c.out[0];
+    const size_t dim = static_cast<size_t>(wrap_dim("stack", c.i64(1), out.dim()));
+    IntVec strides = out.strides();
+    const int64_t step = strides[dim];
+    strides.erase(dim);
+    for (size_t i = 0; i < tensors.size(); i++)
+        copy_into(alias(out, tensors[i].sizes(), strides, out->offset + static_cast<int64_t>(i) * step), tensors[i]);
 }
 
 // ---- flip(Tensor input, int[*] dims) ----
@@ -240,9 +270,10 @@ void triangle_kernel(Call& c) {
 const OpRegistration r_copy{"copy_", {.kernel = copy_kernel}};
 const OpRegistration r_clone{"clone", {.shape = clone_shape, .kernel = dense_copy_kernel}};
 const OpRegistration r_to_copy{"_to_copy", {.shape = to_copy_shape, .kernel = dense_copy_kernel}};
-const OpRegistration r_fill{"fill_", {.kernel = fill_kernel}};
+const OpRegistration r_fill{"_fill_", {.kernel = fill_kernel}};
 const OpRegistration r_zero{"zero_", {.kernel = zero_kernel}};
 const OpRegistration r_cat{"cat", {.shape = cat_shape, .kernel = cat_kernel}};
+const OpRegistration r_stack{"stack", {.shape = stack_shape, .kernel = stack_kernel}};
 const OpRegistration r_flip{"flip", {.shape = flip_shape, .kernel = flip_kernel}};
 const OpRegistration r_roll{"_roll", {.shape = roll_shape, .kernel = roll_kernel}};
 const OpRegistration r_diag_embed{"diag_embed", {.shape = diag_embed_shape, .kernel = diag_embed_kernel}};

@@ -11,45 +11,76 @@ namespace mashal {
 
 namespace {
 
-DType dtype_or(const Call& c, size_t i, DType fallback) { return c.has(i) ? c.args[i].dtype() : fallback; }
-Device device_or_cpu(const Call& c, size_t i) { return c.has(i) ? c.args[i].device() : Device{}; }
+// The dtype argument; without it that of a given `out`, else the fallback.
+DType dtype_or(const Call& c, size_t i, DType fallback) {
+    if (c.has(i)) return c.args[i].dtype();
+    return c.out_given ? c.out[0].dtype() : fallback;
+}
+Device device_or(const Call& c, size_t i, Device fallback) { return c.has(i) ? c.args[i].device() : fallback; }
+Device device_or_cpu(const Call& c, size_t i) { return device_or(c, i, {}); }
 
-// ---- _full(int[] size, Number fill_value, *, dtype? dtype=None, device? device=None) ----
-void full_shape(Call& c) {
-    checked_numel("full", c.ints(0));
-    c.result(c.ints(0), dtype_or(c, 2, c.args[1].scalar().dtype()), device_or_cpu(c, 3));
+void apply_format(Call& c, size_t i) {
+    if (!c.has(i)) return;
+    const MemoryFormat format = c.args[i].memory_format();
+    if (format != MemoryFormat::ChannelsLast && format != MemoryFormat::ChannelsLast3d) return;
+    const size_t rank = format == MemoryFormat::ChannelsLast ? 4 : 5;
+    TensorSpec& spec = c.specs[0];
+    MASHAL_CHECK(spec.sizes.size() == rank, c.name(), "required rank ", rank,
+                 " tensor to use this channels_last format, got size ", shape_text(spec.sizes));
+    spec.strides = channels_last_strides(spec.sizes);
 }
-void full_kernel(Call& c) { fill(c.out[0], c.args[1].scalar()); }
 
-// ---- _empty(int[] size, *, dtype?, device?, memory_format?), _empty_strided(int[] size, int[] stride, *, dtype?,
-// device?)
-void empty_shape(Call& c) {
-    const IntSpan sizes = c.ints(0);
-    checked_numel("empty", sizes);
-    c.result(sizes, dtype_or(c, 1, default_dtype()), device_or_cpu(c, 2));
-    const MemoryFormat format = c.has(3) ? c.args[3].memory_format() : MemoryFormat::Contiguous;
-    if (format == MemoryFormat::ChannelsLast || format == MemoryFormat::ChannelsLast3d) {
-        const size_t rank = format == MemoryFormat::ChannelsLast ? 4 : 5;
-        MASHAL_CHECK(sizes.size() == rank, "empty", "required rank ", rank,
-                     " tensor to use this channels_last format, got size ", shape_text(sizes));
-        c.specs[0].strides = channels_last_strides(sizes);
-    }
+void announce(Call& c, IntSpan sizes, DType dtype, Device device) {
+    checked_numel(c.name(), sizes);
+    c.result(sizes, dtype, device);
 }
-void empty_strided_shape(Call& c) {
-    MASHAL_CHECK(c.ints(0).size() == c.ints(1).size(), "empty_strided", "dimensionality of size ",
-                 shape_text(c.ints(0)), " must match dimensionality of stride ", shape_text(c.ints(1)));
-    checked_numel("empty_strided", c.ints(0));
-    for (int64_t s : c.ints(1))
-        MASHAL_CHECK(s >= 0, "empty_strided", "strides must not be negative, got ", shape_text(c.ints(1)));
-    c.specs.push_back({IntVec(c.ints(0)), dtype_or(c, 2, default_dtype()), device_or_cpu(c, 3), IntVec(c.ints(1))});
+
+// zeros, ones, empty(int[*] size, *, dtype? dtype=None, device? device=None[, memory_format? memory_format=None])
+void sized_shape(Call& c) {
+    announce(c, c.ints(0), dtype_or(c, 1, default_dtype()), device_or_cpu(c, 2));
+    if (c.args.size() > 3) apply_format(c, 3);
 }
-// Like empty memory, but of another tensor's layout:
-// _empty_like(Tensor input, *, dtype?, device?, memory_format?)
-void empty_like_shape(Call& c) {
+// full(int[] size, Number fill_value, *, dtype? dtype=None, device? device=None)
+void full_shape(Call& c) { announce(c, c.ints(0), dtype_or(c, 2, c.args[1].scalar().dtype()), device_or_cpu(c, 3)); }
+// new_zeros, new_ones, new_empty(Tensor input, int[*] size, *, dtype?, device?)
+void new_shape(Call& c) {
     const Tensor t = c.tensor(0);
-    const MemoryFormat format = c.has(3) ? c.args[3].memory_format() : MemoryFormat::Preserve;
+    announce(c, c.ints(1), dtype_or(c, 2, t.dtype()), device_or(c, 3, t.device()));
+}
+// new_full(Tensor input, int[] size, Number fill_value, *, dtype?, device?)
+void new_full_shape(Call& c) {
+    const Tensor t = c.tensor(0);
+    announce(c, c.ints(1), dtype_or(c, 3, t.dtype()), device_or(c, 4, t.device()));
+}
+// zeros_like, ones_like, empty_like(Tensor input, *, dtype?, device?, memory_format?); full_like has fill_value second.
+template <size_t At>
+void like_shape(Call& c) {
+    const Tensor t = c.tensor(0);
+    const MemoryFormat format = c.has(At + 2) ? c.args[At + 2].memory_format() : MemoryFormat::Preserve;
     c.specs.push_back(
-        {t.sizes(), dtype_or(c, 1, t.dtype()), c.has(2) ? c.args[2].device() : t.device(), strides_for(t, format)});
+        {t.sizes(), dtype_or(c, At, t.dtype()), device_or(c, At + 1, t.device()), strides_for(t, format)});
+}
+// empty_strided(int[] size, int[] stride, *, dtype?, device?), new_empty_strided(Tensor input, int[] size, int[]
+// stride, ...)
+template <size_t At>
+void strided_shape(Call& c) {
+    const IntSpan sizes = c.ints(At), strides = c.ints(At + 1);
+    MASHAL_CHECK(sizes.size() == strides.size(), c.name(), "dimensionality of size ", shape_text(sizes),
+                 " must match dimensionality of stride ", shape_text(strides));
+    for (int64_t s : strides) MASHAL_CHECK(s >= 0, c.name(), "strides must not be negative, got ", shape_text(strides));
+    checked_numel(c.name(), sizes);
+    const DType dtype = At > 0 ? c.tensor(0).dtype() : default_dtype();
+    const Device device = At > 0 ? c.tensor(0).device() : Device{};
+    c.specs.push_back({IntVec(sizes), dtype_or(c, At + 2, dtype), device_or(c, At + 3, device), IntVec(strides)});
+}
+
+template <size_t At>
+void fill_kernel(Call& c) {
+    fill(c.out[0], c.args[At].scalar());
+}
+template <int64_t Number>
+void constant_kernel(Call& c) {
+    fill(c.out[0], Scalar::of(Number));
 }
 void leave_uninitialised(Call&) {}
 
@@ -131,7 +162,7 @@ void arange_kernel(Call& c) {
     });
 }
 
-// ---- _linspace(Number start, Number end, int steps, *, dtype?, device?), _logspace(..., float base) ----
+// ---- linspace(Number start, Number end, int steps, *, dtype?, device?), logspace(..., float base=10.0, *, ...) ----
 DType space_dtype(const Call& c, size_t at) {
     bool complex = false;
     for (size_t i = 0; i < 2; i++) complex |= c.args[i].scalar().tag == Scalar::Tag::Complex;
@@ -263,16 +294,27 @@ void triangle_indices_kernel(Call& c) {
         write(int32_t{});
 }
 
-const OpRegistration r_full{"_full", {.shape = full_shape, .kernel = full_kernel}};
-const OpRegistration r_empty{"_empty", {.shape = empty_shape, .kernel = leave_uninitialised}};
-const OpRegistration r_empty_strided{"_empty_strided", {.shape = empty_strided_shape, .kernel = leave_uninitialised}};
-const OpRegistration r_empty_like{"_empty_like", {.shape = empty_like_shape, .kernel = leave_uninitialised}};
-const OpRegistration r_arange{"_arange", {.shape = arange_shape, .kernel = arange_kernel}};
-const OpRegistration r_linspace{"_linspace", {.shape = space_shape<false>, .kernel = linspace_kernel}};
-const OpRegistration r_logspace{"_logspace", {.shape = space_shape<true>, .kernel = logspace_kernel}};
-const OpRegistration r_eye{"_eye", {.shape = eye_shape, .kernel = eye_kernel}};
-const OpRegistration r_triangle{"_triangle_indices",
-                                {.shape = triangle_indices_shape, .kernel = triangle_indices_kernel}};
+const OpRegistration registrations[] = {
+    {"zeros", {.shape = sized_shape, .kernel = constant_kernel<0>}},
+    {"ones", {.shape = sized_shape, .kernel = constant_kernel<1>}},
+    {"empty", {.shape = sized_shape, .kernel = leave_uninitialised}},
+    {"full", {.shape = full_shape, .kernel = fill_kernel<1>}},
+    {"new_zeros", {.shape = new_shape, .kernel = constant_kernel<0>}},
+    {"new_ones", {.shape = new_shape, .kernel = constant_kernel<1>}},
+    {"new_empty", {.shape = new_shape, .kernel = leave_uninitialised}},
+    {"new_full", {.shape = new_full_shape, .kernel = fill_kernel<2>}},
+    {"zeros_like", {.shape = like_shape<1>, .kernel = constant_kernel<0>}},
+    {"ones_like", {.shape = like_shape<1>, .kernel = constant_kernel<1>}},
+    {"empty_like", {.shape = like_shape<1>, .kernel = leave_uninitialised}},
+    {"full_like", {.shape = like_shape<2>, .kernel = fill_kernel<1>}},
+    {"empty_strided", {.shape = strided_shape<0>, .kernel = leave_uninitialised}},
+    {"new_empty_strided", {.shape = strided_shape<1>, .kernel = leave_uninitialised}},
+    {"_arange", {.shape = arange_shape, .kernel = arange_kernel}},
+    {"linspace", {.shape = space_shape<false>, .kernel = linspace_kernel}},
+    {"logspace", {.shape = space_shape<true>, .kernel = logspace_kernel}},
+    {"_eye", {.shape = eye_shape, .kernel = eye_kernel}},
+    {"_triangle_indices", {.shape = triangle_indices_shape, .kernel = triangle_indices_kernel}},
+};
 
 }  // namespace
 

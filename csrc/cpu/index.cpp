@@ -402,13 +402,16 @@ void index_fill_kernel(Call& c) {
 }
 
 const OpRegistration r_gather{"gather", {.shape = gather_shape, .kernel = gather_kernel}};
+const OpRegistration r_scatter_{"_scatter_", {scatter_shape, scatter_kernel, true}};
 const OpRegistration r_scatter{"_scatter", {scatter_shape, scatter_kernel, true}};
+const OpRegistration r_scatter_value_{"_scatter_value_", {scatter_shape, scatter_value_kernel, true}};
 const OpRegistration r_scatter_value{"_scatter_value", {scatter_shape, scatter_value_kernel, true}};
 const OpRegistration r_scatter_add{"scatter_add", {scatter_shape, scatter_add_kernel, true}};
 const OpRegistration r_scatter_reduce{"scatter_reduce", {scatter_reduce_shape, scatter_reduce_kernel, true}};
 const OpRegistration r_index_add{"index_add", {index_source_shape, index_add_kernel, true}};
 const OpRegistration r_index_copy{"index_copy", {index_source_shape, index_copy_kernel, true}};
 const OpRegistration r_index_reduce{"index_reduce", {index_source_shape, index_reduce_kernel, true}};
+const OpRegistration r_index_fill_{"_index_fill_", {index_fill_shape, index_fill_kernel, true}};
 const OpRegistration r_index_fill{"_index_fill", {index_fill_shape, index_fill_kernel, true}};
 
 }  // namespace

@@ -44,5 +44,10 @@ inline std::vector<int64_t> element_offsets(IntSpan sizes, IntSpan strides) {
 
 // Positions of the true elements, one row of the result per dimension: (dim, n) int64.
 Tensor nonzero_rows(const Tensor& t);
+int64_t count_true(const Tensor& mask);
+// out <- the elements of input where mask (of its shape) is true. `out` is dense and has room for exactly these.
+void read_masked(const Tensor& out, const Tensor& input, const Tensor& mask);
+// out <- value (one element) where mask is true, input elsewhere; all of one shape. `out` may be `input`.
+void fill_masked(const Tensor& out, const Tensor& input, const Tensor& mask, const Tensor& value);
 
 }  // namespace mashal

@@ -60,42 +60,10 @@ void masked_fill_shape(Call& c) {
 
 void masked_fill_kernel(Call& c) {
     const Tensor out = c.out[0], mask = expand_to(c.tensor(1), out.sizes());
-    const bool same = out.is_same(c.tensor(0));
-    const Tensor input = same ? out : expand_to(c.tensor(0), out.sizes());
+    const Tensor input = out.is_same(c.tensor(0)) ? out : expand_to(c.tensor(0), out.sizes());
     const Tensor value = empty({}, out.dtype());
     fill(value, c.args[2].scalar());
-    if (out.numel() == 0) return;
-    IntVec sizes = out.sizes(), so = out.strides(), si = input.strides(), sm = mask.strides();
-    if (out.is_contiguous() && input.is_contiguous() && mask.is_contiguous()) {
-        sizes = {out.numel()};
-        so = si = sm = {1};
-    }
-    if (sizes.empty()) {
-        sizes = {1};
-        so = si = sm = {1};
-    }
-    const int64_t lo = so.back(), li = si.back(), lm = sm.back();
-    visit_size(out.dtype(), [&](auto tag) {
-        using T = decltype(tag);
-        T* o0 = out.data<T>();
-        const T* i0 = input.data<T>();
-        const uint8_t* m0 = mask_data(mask);
-        const T v = *value.data<T>();
-        AllowThreads threads(out.numel() > kGrain);
-        parallel_rows<3>(sizes, {so, si, sm}, 1, [&](const auto& at, int64_t n) {
-            T* o = o0 + at[0];
-            const T* in = i0 + at[1];
-            const uint8_t* m = m0 + at[2];
-            if (lo == 1 && li == 1 && lm == 1) {
-                for (int64_t j = 0; j < n; j++) {
-                    const T x = in[j];
-                    o[j] = m[j] ? v : x;
-                }
-            } else {
-                for (int64_t j = 0; j < n; j++) o[j * lo] = m[j * lm] ? v : in[j * li];
-            }
-        });
-    });
+    fill_masked(out, input, mask, value);
 }
 
 // ---- masked_select(Tensor input, Tensor mask) ----
@@ -103,25 +71,9 @@ void masked_select_kernel(Call& c) {
     check_mask("masked_select", c.tensor(1));
     const IntVec sizes = broadcast_shapes("masked_select", c.tensor(0).sizes(), c.tensor(1).sizes());
     const Tensor input = contiguous(expand_to(c.tensor(0), sizes)), mask = contiguous(expand_to(c.tensor(1), sizes));
-    const uint8_t* m = mask_data(mask);
-    over_true(m, mask.numel(), [&](int64_t total, auto&& run_parts) {
-        const Tensor out = empty(IntVec{total}, input.dtype());
-        visit_size(input.dtype(), [&](auto tag) {
-            using T = decltype(tag);
-            const T* in = input.data<T>();
-            T* o = out.data<T>();
-            AllowThreads threads(mask.numel() > kGrain);
-            run_parts([&](int64_t b, int64_t e, int64_t at) {
-                const int64_t stop = at + count_nonzero_bytes(m + b, e - b);
-                // Writes always, advances when true: no branch to mispredict.
-                for (int64_t i = b; at < stop; i++) {
-                    o[at] = in[i];
-                    at += m[i] != 0;
-                }
-            });
-        });
-        c.out.push_back(out);
-    });
+    const Tensor out = empty(IntVec{count_true(mask)}, input.dtype());
+    read_masked(out, input, mask);
+    c.out.push_back(out);
 }
 
 // ---- masked_scatter(Tensor input, Tensor mask, Tensor source) ----
@@ -209,12 +161,70 @@ Tensor true_positions(const Tensor& t, bool by_dimension) {
 void nonzero_kernel(Call& c) { c.out.push_back(true_positions(c.tensor(0), false)); }
 
 const OpRegistration r_masked_fill{"_masked_fill", {masked_fill_shape, masked_fill_kernel, true}};
+const OpRegistration r_masked_fill_{"_masked_fill_", {masked_fill_shape, masked_fill_kernel, true}};
 const OpRegistration r_masked_select{"masked_select", {.kernel = masked_select_kernel}};
 const OpRegistration r_masked_scatter{"masked_scatter", {masked_scatter_shape, masked_scatter_kernel, true}};
-const OpRegistration r_nonzero{"nonzero", {.kernel = nonzero_kernel}};
+const OpRegistration r_nonzero{"_nonzero", {.kernel = nonzero_kernel}};
 
 }  // namespace
 
 Tensor nonzero_rows(const Tensor& t) { return true_positions(t, true); }
+
+int64_t count_true(const Tensor& mask) {
+    const Tensor m = contiguous(mask);
+    return count_nonzero_bytes(mask_data(m), m.numel());
+}
+
+void read_masked(const Tensor& out, const Tensor& given, const Tensor& given_mask) {
+    const Tensor input = contiguous(given), mask = contiguous(given_mask);
+    const uint8_t* m = mask_data(mask);
+    visit_size(input.dtype(), [&](auto tag) {
+        using T = decltype(tag);
+        const T* in = input.data<T>();
+        T* o = out.data<T>();
+        AllowThreads threads(mask.numel() > kGrain);
+        over_true(m, input->numel, [&](int64_t, auto&& run_parts) {
+            run_parts([&](int64_t b, int64_t e, int64_t at) {
+                const int64_t stop = at + count_nonzero_bytes(m + b, e - b);
+                // Writes always, advances when true: no branch to mispredict.
+                for (int64_t i = b; at < stop; i++) {
+                    o[at] = in[i];
+                    at += m[i] != 0;
+                }
+            });
+        });
+    });
+}
+
+void fill_masked(const Tensor& out, const Tensor& input, const Tensor& mask, const Tensor& value) {
+    if (out.numel() == 0) return;
+    IntVec sizes = out.sizes(), so = out.strides(), si = input.strides(), sm = mask.strides();
+    if (sizes.empty() || (out.is_contiguous() && input.is_contiguous() && mask.is_contiguous())) {
+        sizes = {out.numel()};
+        so = si = sm = {1};
+    }
+    const int64_t lo = so.back(), li = si.back(), lm = sm.back();
+    visit_size(out.dtype(), [&](auto tag) {
+        using T = decltype(tag);
+        T* o0 = out.data<T>();
+        const T* i0 = input.data<T>();
+        const uint8_t* m0 = mask_data(mask);
+        const T v = *value.data<T>();
+        AllowThreads threads(out.numel() > kGrain);
+        parallel_rows<3>(sizes, {so, si, sm}, 1, [&](const auto& at, int64_t n) {
+            T* o = o0 + at[0];
+            const T* in = i0 + at[1];
+            const uint8_t* m = m0 + at[2];
+            if (lo == 1 && li == 1 && lm == 1) {
+                for (int64_t j = 0; j < n; j++) {
+                    const T x = in[j];
+                    o[j] = m[j] ? v : x;
+                }
+            } else {
+                for (int64_t j = 0; j < n; j++) o[j * lo] = m[j * lm] ? v : in[j * li];
+            }
+        });
+    });
+}
 
 }  // namespace mashal

@@ -131,6 +131,15 @@ Indexed apply_indices(PyObject* self, PyObject* key) {
                         Py_TYPE(item)->tp_name, ")");
         }
     }
+    // In the list a mask takes one place, however many dimensions it covers.
+    SmallVec<Tensor, 4> list;
+    for (size_t d = 0; d < r.advanced.size();) {
+        const Tensor& t = r.advanced[d];
+        const bool mask = t.defined() && (t.dtype() == DType::Bool || t.dtype() == DType::U8);
+        list.push_back(t);
+        d += mask ? t.sizes().size() : 1;
+    }
+    r.advanced = std::move(list);
     return r;
 }
 
@@ -182,7 +191,7 @@ int tensor_setitem(PyObject* self, PyObject* key, PyObject* value) {
         } else if (number) {
             v = empty({}, source.dtype(), source.device());
             if (!r.any_advanced && !source.device().is_meta()) {
-                call_op_in_place("fill_", r.view, scalar_from(value));
+                call_op_in_place("_fill_", r.view, scalar_from(value));
                 return;
             }
             if (!source.device().is_meta()) store_scalar(v.data(), v.dtype(), scalar_from(value));
