@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from .. import _core
@@ -102,6 +102,12 @@ def composite(
         return call  # type: ignore[no-any-return]
 
     return declare
+
+
+def alias(name: str, existing: str) -> None:
+    """Offers an op under another name (``subtract`` for ``sub``), wherever it is offered, in place too."""
+    entry = entries[existing]
+    _add(replace(entry, name=name))
 
 
 def _with_out(fn: Callable[..., Any], name: str) -> Callable[..., Any]:

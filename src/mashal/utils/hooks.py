@@ -58,3 +58,20 @@ class RemovableHandle:
 
     def __exit__(self, *exc_info: object) -> None:
         self.remove()
+
+
+class HookHandle(RemovableHandle):
+    """A handle whose hook lives in the core: removing it calls a function, once.
+
+    Args:
+        remove: takes the hook out; calling it again does nothing.
+    """
+
+    def __init__(self, remove: Any) -> None:
+        self.id = RemovableHandle.next_id
+        RemovableHandle.next_id += 1
+        self._remove = remove
+
+    def remove(self) -> None:
+        """Remove the hook; removing it twice does nothing."""
+        self._remove()

@@ -1,0 +1,121 @@
+"""mashal: PyTorch's API over a small core of its own. ``import mashal as torch`` runs PyTorch programs."""
+
+from __future__ import annotations
+
+import importlib
+import math as _math
+from typing import Any
+
+from . import _core
+from ._version import __version__ as __version__
+from .autograd import grad_mode as _grad_mode
+from ._core import Generator as Generator
+from ._core import Size as Size
+from ._core import Tensor as Tensor
+from ._core import bfloat16 as bfloat16
+from ._core import bool as bool
+from ._core import can_cast as can_cast
+from ._core import channels_last as channels_last
+from ._core import channels_last_3d as channels_last_3d
+from ._core import complex64 as complex64
+from ._core import complex128 as complex128
+from ._core import contiguous_format as contiguous_format
+from ._core import device as device
+from ._core import dtype as dtype
+from ._core import float16 as float16
+from ._core import float32 as float32
+from ._core import float64 as float64
+from ._core import get_default_dtype as get_default_dtype
+from ._core import get_num_threads as get_num_threads
+from ._core import int8 as int8
+from ._core import int16 as int16
+from ._core import int32 as int32
+from ._core import int64 as int64
+from ._core import is_grad_enabled as is_grad_enabled
+from ._core import is_inference_mode_enabled as is_inference_mode_enabled
+from ._core import memory_format as memory_format
+from ._core import preserve_format as preserve_format
+from ._core import promote_types as promote_types
+from ._core import result_type as result_type
+from ._core import set_num_threads as set_num_threads
+from ._core import uint8 as uint8
+
+half = float16
+float = float32
+double = float64
+short = int16
+int = int32
+long = int64
+cfloat = complex64
+cdouble = complex128
+pi, e, inf, nan, newaxis = _math.pi, _math.e, _math.inf, _math.nan, None
+strided = "strided"
+
+enable_grad = _grad_mode.enable_grad
+inference_mode = _grad_mode.inference_mode
+no_grad = _grad_mode.no_grad
+set_grad_enabled = _grad_mode.set_grad_enabled
+
+from . import _tensor, ops, overrides  # noqa: E402
+from ._dtype_info import finfo as finfo  # noqa: E402
+from ._dtype_info import iinfo as iinfo  # noqa: E402
+from ._printing import get_printoptions as get_printoptions  # noqa: E402
+from ._printing import set_printoptions as set_printoptions  # noqa: E402
+from ._printing import tensor_repr as _tensor_repr  # noqa: E402
+from ._tensor import as_tensor as as_tensor  # noqa: E402
+from ._tensor import asarray as asarray  # noqa: E402
+from ._tensor import from_dlpack as from_dlpack  # noqa: E402
+from ._tensor import from_numpy as from_numpy  # noqa: E402
+from ._tensor import frombuffer as frombuffer  # noqa: E402
+from ._tensor import is_complex as is_complex  # noqa: E402
+from ._tensor import is_floating_point as is_floating_point  # noqa: E402
+from ._tensor import is_signed as is_signed  # noqa: E402
+from ._tensor import tensor as tensor  # noqa: E402
+
+_core.set_python_hooks(overrides._dispatch, _tensor_repr)
+ops.publish(globals())
+
+from .random import default_generator as default_generator  # noqa: E402
+from .random import get_rng_state as get_rng_state  # noqa: E402
+from .random import initial_seed as initial_seed  # noqa: E402
+from .random import manual_seed as manual_seed  # noqa: E402
+from .random import seed as seed  # noqa: E402
+from .random import set_rng_state as set_rng_state  # noqa: E402
+
+
+def is_tensor(obj: Any) -> Any:
+    """Whether ``obj`` is a tensor."""
+    return isinstance(obj, Tensor)
+
+
+def numel(input: Tensor) -> Any:
+    """The number of elements."""
+    return input.numel()
+
+
+def set_default_dtype(d: Any) -> None:
+    """Sets the floating-point type of new tensors made from Python numbers.
+
+    Raises:
+        TypeError: for a type that is not floating-point.
+    """
+    _core.set_default_dtype(d)
+
+
+def set_default_tensor_type(t: Any) -> None:
+    """The legacy form of :func:`set_default_dtype`."""
+    _core.set_default_dtype(_tensor._legacy_dtype(t))
+
+
+# Imported on first use: `import mashal` alone stays fast.
+_LAZY = ("amp", "autograd", "backends", "cuda", "distributions", "fft", "func", "hub", "jit", "linalg", "nn", "optim", "return_types", "special", "utils", "version")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        return importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module 'mashal' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LAZY})

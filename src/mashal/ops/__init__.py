@@ -1,0 +1,49 @@
+"""All operations. Importing a room declares its ops; :func:`publish` offers them under their public names."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from .. import _core
+from . import _registry
+
+# The rooms, in order of dependence. Every room is named here once; what it holds is known to the registry alone.
+_ROOMS = (
+    "views",
+    "copy",
+    "creation",
+    "arithmetic",
+    "power",
+    "transcendental",
+    "special",
+    "rounding",
+    "logic",
+    "complex",
+    "joining",
+    "indexing",
+    "masking",
+    "advanced",
+    "searching",
+    "rearrange",
+    "grids",
+    "embedding",
+    "matmul",
+    "einsum",
+)
+for _room in _ROOMS:
+    import_module(f"{__name__}.{_room}")
+
+
+def publish(namespace: dict[str, Any]) -> None:
+    """Puts every op where its declaration says: into ``namespace`` and onto ``Tensor``."""
+    for name, entry in _registry.entries.items():
+        if entry.function:
+            namespace[name] = entry.call
+        if entry.method:
+            setattr(_core.Tensor, name, entry.call._method(name, False) if entry.primitive else entry.call)
+        if entry.inplace:
+            in_place = entry.call._method(f"{name}_", True) if entry.primitive else entry.inplace_call
+            setattr(_core.Tensor, f"{name}_", in_place)
+            if entry.function:
+                namespace[f"{name}_"] = in_place
