@@ -8,6 +8,7 @@ from typing import Any
 import mashal
 
 from .. import Tensor
+from ..overrides import _disabled_torch_function_impl
 
 __all__ = ["Buffer", "Parameter"]
 
@@ -29,6 +30,9 @@ class Parameter(Tensor):
         True
     """
 
+    # Results of operations on parameters are plain tensors.
+    __torch_function__ = _disabled_torch_function_impl
+
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Parameter:
         if data is None:
             data = mashal.empty(0)
@@ -45,7 +49,8 @@ class Parameter(Tensor):
         return result
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:
-        return "Parameter containing:\n" + super().__repr__()
+        # As a plain tensor, whose text does not depend on how subclasses are named.
+        return f"Parameter containing:\n{self.data.requires_grad_(self.requires_grad)!r}"
 
     def __reduce_ex__(self, proto: Any) -> Any:
         state = _attributes(self)

@@ -157,7 +157,7 @@ class _StateMixin:
         if args:
             warnings.warn(
                 "Positional args are being deprecated, use kwargs instead. Refer to "
-                "https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html#torch.nn.Module.state_dict"
+                "https://pytorch.org/docs/main/generated/torch.nn.Module.html#torch.nn.Module.state_dict"
                 " for details.",
                 FutureWarning,
                 stacklevel=2,
@@ -340,7 +340,7 @@ class _StateMixin:
             incompatible = _IncompatibleKeys(missing_keys, unexpected_keys)
             for hook in module._load_state_dict_post_hooks.values():
                 if hook(module, incompatible) is not None:
-                    raise RuntimeError(
+                    raise AssertionError(
                         "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new "
                         "values, if incompatible_keys need to be modified, it should be done inplace."
                     )

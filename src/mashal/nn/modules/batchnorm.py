@@ -76,10 +76,10 @@ class _NormBase(Module):
         raise NotImplementedError
 
     def extra_repr(self) -> str:
-        text = f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}"
-        if self.affine and self.bias is None:
-            text += ", bias=False"
-        return f"{text}, track_running_stats={self.track_running_stats}"
+        return (
+            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
+            f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
+        )
 
     def _load_from_state_dict(
         self,

@@ -206,8 +206,6 @@ class Module(_StateMixin, _MovingMixin):
                 "(torch.nn.Buffer, torch.Tensor or None expected)"
             )
         if isinstance(value, Buffer):
-            d = self.__dict__
-            self._forget(name, d, d["_parameters"], d["_modules"], d["_non_persistent_buffers_set"], d["_buffers"])
             self.register_buffer(name, value, value.persistent)
             return
         for hook in _hooks.buffer_registration_hooks.values():

@@ -50,6 +50,8 @@ class CrossMapLRN2d(Module):
     r"""The older form of :class:`LocalResponseNorm`, for images ``(N, C, H, W)``.
 
     The window spans ``(size - 1) // 2`` channels before and as many after; missing neighbours count as zero.
+    This formula is PyTorch's too; its code differs from it: there the first channel's square is never taken out of
+    the running sum, and the gradient is not that of the sum.
 
     Example::
 
@@ -139,10 +141,10 @@ class LayerNorm(Module):
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
-        text = f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
-        if self.elementwise_affine and self.bias is None:
-            text += ", bias=False"
-        return text
+        return (
+            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}, "
+            f"bias={self.bias is not None}"
+        )
 
 
 class GroupNorm(Module):
@@ -207,10 +209,10 @@ class GroupNorm(Module):
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
-        text = f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}"
-        if self.affine and self.bias is None:
-            text += ", bias=False"
-        return text
+        return (
+            f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
+            f"bias={self.bias is not None}"
+        )
 
 
 class RMSNorm(Module):
