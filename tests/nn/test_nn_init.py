@@ -21,6 +21,8 @@ CASES = [
             ("normal_", {"mean": 1.0, "std": 0.1}),
             ("trunc_normal_", {}),
             ("trunc_normal_", {"mean": 0.3, "std": 0.5, "a": -0.2, "b": 0.6}),
+            ("trunc_normal_", {"a": -1.0, "b": 0.2}),
+            ("trunc_normal_", {"a": 2.5, "b": 4.0}),
             ("constant_", {"val": 0.3}),
             ("ones_", {}),
             ("zeros_", {}),

@@ -130,15 +130,37 @@ def trunc_normal_(
             "The distribution of values may be incorrect.",
             stacklevel=2,
         )
+    if tensor.is_meta:
+        return tensor
+    # The proposals that are most often accepted, as in PyTorch: the streams of random numbers are the same.
+    if _normal_cdf((b - mean) / std) - _normal_cdf((a - mean) / std) > 0.3:
+        # Compared in the tensor's precision, so that no value is rounded across a bound.
+        low, high = tensor.new_tensor(a).item(), tensor.new_tensor(b).item()
+
+        def propose() -> Tensor:
+            return mashal.empty_like(tensor).normal_(mean, std, generator=generator)
+
+        def rejected(x: Tensor) -> Tensor:
+            return (x < low) | (x > high)
+    else:
+        mode = max(a, min(mean, b))
+        log_peak = -0.5 * ((mode - mean) / std) ** 2
+
+        def propose() -> Tensor:
+            return mashal.empty_like(tensor).uniform_(a, b, generator=generator)
+
+        def rejected(x: Tensor) -> Tensor:
+            log_density = ((x - mean) / std).pow(2) * -0.5 - log_peak
+            return mashal.empty_like(tensor).uniform_(generator=generator).log() > log_density
+
     with mashal.no_grad():
-        # The inverse distribution function of uniform values between those of the bounds.
-        low = _normal_cdf((a - mean) / std)
-        high = _normal_cdf((b - mean) / std)
-        tensor.uniform_(2 * low - 1, 2 * high - 1, generator=generator)
-        tensor.erfinv_()
-        tensor.mul_(std * math.sqrt(2.0))
-        tensor.add_(mean)
-        return tensor.clamp_(min=a, max=b)
+        values = propose()
+        pending = rejected(values)
+        while pending.any():
+            fresh = propose()
+            values = mashal.where(pending, fresh, values)
+            pending = pending & rejected(fresh)
+        return tensor.copy_(values)
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:
