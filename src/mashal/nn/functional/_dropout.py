@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 
 import mashal
@@ -17,46 +16,8 @@ def _check_probability(p: float) -> None:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
-def _mask(input: Tensor, p: float, per_channel: bool) -> Tensor:
-    """1 with probability 1 - p, else 0; one draw per element or per channel."""
-    if per_channel:
-        if input.dim() < 2:
-            raise RuntimeError(
-                "dropout: input must have at least 2 dimensions for channels to be dropped, "
-                f"got input {tuple(input.shape)} {input.dtype}."
-            )
-        noise = input.new_empty([*input.shape[:2], *[1] * (input.dim() - 2)])
-    else:
-        noise = mashal.empty_like(input)
-    return noise.bernoulli_(1 - p)
-
-
 def _feature_dropout(input: Tensor, p: float, training: bool, inplace: bool) -> Tensor:
-    if p == 0 or not training or input.numel() == 0:
-        return input
-    if p == 1:
-        zero = input.new_zeros(())
-        return input.mul_(zero) if inplace else input * zero
-    noise = _mask(input, p, True).div_(1 - p)
-    return input.mul_(noise) if inplace else input * noise
-
-
-# SELU's negative saturation value is -alpha * scale.
-_SELU_SATURATION = 1.7580993408473766
-
-
-def _alpha_dropout(input: Tensor, p: float, training: bool, inplace: bool, per_channel: bool) -> Tensor:
-    if p == 0 or not training or input.numel() == 0:
-        return input
-    if p == 1:
-        zero = input.new_zeros(())
-        return input.mul_(zero) if inplace else input * zero
-    noise = _mask(input, p, per_channel)
-    # Kept values are scaled by a; dropped ones become the saturation value; b restores the mean.
-    a = 1.0 / math.sqrt((_SELU_SATURATION * _SELU_SATURATION * p + 1) * (1 - p))
-    b = noise.add(-1).mul_(_SELU_SATURATION * a).add_(_SELU_SATURATION * a * p)
-    noise.mul_(a)
-    return input.mul_(noise).add_(b) if inplace else input * noise + b
+    return mashal.feature_dropout_(input, p, training) if inplace else mashal.feature_dropout(input, p, training)
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
@@ -68,13 +29,15 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """Dropout that keeps mean and variance; see :class:`~mashal.nn.AlphaDropout`."""
     _check_probability(p)
-    return _alpha_dropout(input, p, training, inplace, per_channel=False)
+    return mashal.alpha_dropout_(input, p, training) if inplace else mashal.alpha_dropout(input, p, training)
 
 
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """:func:`alpha_dropout` of whole channels; see :class:`~mashal.nn.FeatureAlphaDropout`."""
     _check_probability(p)
-    return _alpha_dropout(input, p, training, inplace, per_channel=True)
+    if inplace:
+        return mashal.feature_alpha_dropout_(input, p, training)
+    return mashal.feature_alpha_dropout(input, p, training)
 
 
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:

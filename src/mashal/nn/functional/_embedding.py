@@ -14,12 +14,7 @@ __all__ = ["embedding", "embedding_bag", "one_hot"]
 def _no_grad_embedding_renorm_(weight: Tensor, input: Tensor, max_norm: float, norm_type: float) -> None:
     """Scales the rows that are looked up down to ``max_norm``, in place and without gradient."""
     with mashal.no_grad():
-        rows = input.reshape(-1).unique()
-        used = weight.index_select(0, rows)
-        norms = used.norm(norm_type, 1, keepdim=True)
-        # 1e-7 keeps a row that is scaled from ending above the limit by rounding.
-        scale = mashal.where(norms > max_norm, max_norm / (norms + 1e-7), mashal.ones_like(norms))
-        weight.index_copy_(0, rows, used * scale)
+        mashal.embedding_renorm_(weight.detach(), input, max_norm, norm_type)
 
 
 def embedding(

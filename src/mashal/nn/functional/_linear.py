@@ -33,23 +33,7 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     Raises:
         RuntimeError: the leading sizes of the inputs differ, or a last size does not fit the weight.
     """
-    if input1.shape[:-1] != input2.shape[:-1]:
-        raise RuntimeError(
-            "bilinear: all sizes of input1 and input2 but the last must be equal, got input1 "
-            f"{tuple(input1.shape)} and input2 {tuple(input2.shape)}."
-        )
-    if weight.dim() != 3 or input1.size(-1) != weight.size(1) or input2.size(-1) != weight.size(2):
-        raise RuntimeError(
-            "bilinear: weight must have shape (out, last size of input1, last size of input2), got weight "
-            f"{tuple(weight.shape)}, input1 {tuple(input1.shape)} and input2 {tuple(input2.shape)}."
-        )
-    out, n1, n2 = weight.shape
-    x1 = input1.reshape(-1, n1)
-    x2 = input2.reshape(-1, n2)
-    # (B, in1) @ (in1, out * in2), then one dot product with x2 per output.
-    left = (x1 @ weight.permute(1, 0, 2).reshape(n1, out * n2)).reshape(-1, out, n2)
-    result = (left @ x2.unsqueeze(-1)).squeeze(-1).reshape(*input1.shape[:-1], out)
-    return result if bias is None else result + bias
+    return mashal.bilinear(input1, input2, weight, bias)
 
 
 def conv1d(

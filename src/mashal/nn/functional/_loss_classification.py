@@ -55,23 +55,8 @@ def cross_entropy(
     class_dim = 0 if input.dim() == 1 else 1
     if input.shape == target.shape:
         return _cross_entropy_probabilities(input, target, weight, ignore_index, reduction, label_smoothing, class_dim)
-    log_probs = log_softmax(input, class_dim)
-    loss = _ops.nll_loss_nd(log_probs, target, weight, reduction_code(reduction), ignore_index)
-    if label_smoothing == 0.0:
-        return loss
-    n_classes = input.size(class_dim)
-    uniform = -_class_sum(log_probs, weight, class_dim)
-    ignored = target == ignore_index
-    uniform = uniform.masked_fill(ignored, 0.0)
-    if reduction == "sum":
-        uniform = uniform.sum()
-    elif reduction == "mean":
-        if weight is None:
-            uniform = uniform.sum() / (target.numel() - ignored.sum())
-        else:
-            used = weight.gather(0, target.masked_fill(ignored, 0).long().flatten())
-            uniform = uniform.sum() / used.masked_fill(ignored.flatten(), 0.0).sum()
-    return (1 - label_smoothing) * loss + uniform * (label_smoothing / n_classes)
+    # One pass over the scores: no tensor of log-probabilities is made or kept.
+    return _ops.cross_entropy_loss(input, target, weight, reduction_code(reduction), ignore_index, label_smoothing)
 
 
 def _class_sum(values: Tensor, weight: Tensor | None, class_dim: int) -> Tensor:
@@ -148,15 +133,7 @@ def binary_cross_entropy_with_logits(
     reduction = check_reduction(resolve_reduction(size_average, reduce, reduction))
     if not target.size() == input.size():
         raise ValueError(f"Target size ({target.size()}) must be the same as input size ({input.size()})")
-    log_sigmoid = _ops.log_sigmoid(input)
-    if pos_weight is None:
-        loss = (1 - target) * input - log_sigmoid
-    else:
-        # -p t log s(x) - (1 - t) log(1 - s(x)), and log(1 - s(x)) = log s(x) - x.
-        loss = (1 - target) * input - (1 + (pos_weight - 1) * target) * log_sigmoid
-    if weight is not None:
-        loss = loss * weight
-    return apply_reduction(loss, reduction)
+    return mashal.binary_cross_entropy_with_logits(input, target, weight, pos_weight, reduction_code(reduction))
 
 
 def multilabel_soft_margin_loss(

@@ -11,7 +11,7 @@ import mashal
 
 from ... import Tensor, _ops
 from ._distance import pairwise_distance
-from ._reduction import apply_reduction, check_reduction, resolve_reduction
+from ._reduction import apply_reduction, check_reduction, reduction_code, resolve_reduction
 
 __all__ = [
     "cosine_embedding_loss",
@@ -60,10 +60,9 @@ def l1_loss(
     """``|input - target|``; with ``weight`` the mean is weighted. See :class:`~mashal.nn.L1Loss`."""
     reduction = check_reduction(resolve_reduction(size_average, reduce, reduction))
     _warn_shapes(input, target)
-    loss = (input - target).abs()
     if weight is not None:
-        return _weighted(loss, weight, input, reduction, True)
-    return apply_reduction(loss, reduction)
+        return _weighted((input - target).abs(), weight, input, reduction, True)
+    return _ops.l1_loss(input, target, reduction_code(reduction))
 
 
 def mse_loss(
@@ -77,11 +76,9 @@ def mse_loss(
     """``(input - target)^2``; with ``weight`` the mean is weighted. See :class:`~mashal.nn.MSELoss`."""
     reduction = check_reduction(resolve_reduction(size_average, reduce, reduction))
     _warn_shapes(input, target)
-    difference = input - target
-    loss = difference * difference
     if weight is not None:
-        return _weighted(loss, weight, input, reduction, True)
-    return apply_reduction(loss, reduction)
+        return _weighted(_ops.mse_loss(input, target, 0), weight, input, reduction, True)
+    return _ops.mse_loss(input, target, reduction_code(reduction))
 
 
 def smooth_l1_loss(
@@ -99,11 +96,7 @@ def smooth_l1_loss(
     _warn_shapes(input, target)
     if beta < 0:
         raise RuntimeError(f"smooth_l1_loss does not support negative values for beta, got beta {beta}.")
-    distance = (input - target).abs()
-    if beta == 0:
-        return apply_reduction(distance, reduction)
-    loss = mashal.where(distance < beta, 0.5 * distance * distance / beta, distance - 0.5 * beta)
-    return apply_reduction(loss, reduction)
+    return _ops.smooth_l1_loss(input, target, reduction_code(reduction), beta)
 
 
 def huber_loss(
@@ -116,11 +109,9 @@ def huber_loss(
     _warn_shapes(input, target)
     if delta <= 0:
         raise RuntimeError(f"huber_loss does not support non-positive values for delta, got delta {delta}.")
-    distance = (input - target).abs()
-    loss = mashal.where(distance <= delta, 0.5 * distance * distance, delta * (distance - 0.5 * delta))
     if weight is not None:
-        return _weighted(loss, weight, input, reduction, False)
-    return apply_reduction(loss, reduction)
+        return _weighted(_ops.huber_loss(input, target, 0, delta), weight, input, reduction, False)
+    return _ops.huber_loss(input, target, reduction_code(reduction), delta)
 
 
 def kl_div(
@@ -141,15 +132,10 @@ def kl_div(
             "'mean' will be changed to behave the same as 'batchmean' in the next major release.",
             stacklevel=2,
         )
-    if reduction != "batchmean":
-        check_reduction(reduction)
-    if log_target:
-        loss = target.exp() * (target - input)
-    else:
-        loss = mashal.xlogy(target, target) - target * input  # 0 where the target is 0
     if reduction == "batchmean":
-        return loss.sum() / input.size(0) if input.dim() != 0 else loss.sum()
-    return apply_reduction(loss, reduction)
+        total = mashal.kl_div(input, target, reduction_code("sum"), log_target=log_target)
+        return total / input.size(0) if input.dim() != 0 else total
+    return mashal.kl_div(input, target, reduction_code(reduction), log_target=log_target)
 
 
 def poisson_nll_loss(

@@ -6,59 +6,12 @@ from collections.abc import Sequence
 
 import mashal
 
-from ... import Tensor
+from ... import Tensor, _ops
 
 __all__ = ["pad"]
 
 
-def _crop(x: Tensor, dim: int, left: int, right: int) -> Tensor:
-    """What negative amounts leave of ``x``."""
-    start, end = max(0, -left), max(0, -right)
-    if start == 0 and end == 0:
-        return x
-    return x.narrow(dim, start, x.size(dim) - start - end)
-
-
-def _check_width(x: Tensor, dim: int, left: int, right: int, limit: int, message: str) -> None:
-    if left > limit or right > limit:
-        raise RuntimeError(
-            f"pad: {message}, got padding ({left}, {right}) at dimension {dim} of input {tuple(x.shape)} {x.dtype}."
-        )
-
-
-def _reflect(x: Tensor, dim: int, left: int, right: int) -> Tensor:
-    n = x.size(dim)
-    _check_width(x, dim, left, right, n - 1, "Padding size should be less than the corresponding input dimension")
-    parts = [_crop(x, dim, left, right)]
-    if left > 0:
-        parts.insert(0, x.narrow(dim, 1, left).flip(dim))
-    if right > 0:
-        parts.append(x.narrow(dim, n - 1 - right, right).flip(dim))
-    return mashal.cat(parts, dim)
-
-
-def _replicate(x: Tensor, dim: int, left: int, right: int) -> Tensor:
-    n = x.size(dim)
-    parts = [_crop(x, dim, left, right)]
-    if left > 0:
-        parts.insert(0, x.narrow(dim, 0, 1).expand([left if d == dim else -1 for d in range(x.dim())]))
-    if right > 0:
-        parts.append(x.narrow(dim, n - 1, 1).expand([right if d == dim else -1 for d in range(x.dim())]))
-    return mashal.cat(parts, dim)
-
-
-def _circular(x: Tensor, dim: int, left: int, right: int) -> Tensor:
-    _check_width(x, dim, left, right, x.size(dim), "Padding value causes wrapping around more than once")
-    middle = _crop(x, dim, left, right)
-    parts = [middle]
-    if left > 0:
-        parts.insert(0, middle.narrow(dim, middle.size(dim) - left, left))
-    if right > 0:
-        parts.append(middle.narrow(dim, 0, right))
-    return mashal.cat(parts, dim)
-
-
-_MODES = {"reflect": _reflect, "replicate": _replicate, "circular": _circular}
+_MODES = ("reflect", "replicate", "circular")
 
 
 def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
@@ -101,10 +54,19 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
             f"pad: only the batch dimension of input may have size 0 for mode {mode!r}, got input "
             f"{tuple(input.shape)} {input.dtype}."
         )
-    extend = _MODES[mode]
-    out = input
     for i in range(count):
-        left, right = pad[2 * i], pad[2 * i + 1]
-        if left != 0 or right != 0:
-            out = extend(out, ndim - 1 - i, left, right)
-    return out.clone() if out is input else out
+        dim = ndim - 1 - i
+        size = input.shape[dim]
+        # A mirrored edge is not repeated, so one element fewer is there to be taken.
+        limit = {"reflect": size - 1, "circular": size}.get(mode)
+        if limit is not None and max(pad[2 * i], pad[2 * i + 1]) > limit:
+            why = (
+                "Padding size should be less than the corresponding input dimension"
+                if mode == "reflect"
+                else "Padding value causes wrapping around more than once"
+            )
+            raise RuntimeError(
+                f"pad: {why}, got padding ({pad[2 * i]}, {pad[2 * i + 1]}) at dimension {dim} of input "
+                f"{tuple(input.shape)} {input.dtype}."
+            )
+    return _ops.pad(input, pad, mode)

@@ -1,4 +1,4 @@
-"""Max unpooling, and max pooling at random positions: compositions of indexing."""
+"""Max unpooling, and max pooling at random positions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import mashal
 
-from ... import Tensor
+from ... import Tensor, _ops
 
 __all__ = [
     "fractional_max_pool2d",
@@ -64,12 +64,11 @@ def _max_unpool(
             f"{tuple(input.shape)} and indices {tuple(indices.shape)}."
         )
     size = _unpool_output_size(input, kernel, steps, _spread(padding, n), output_size)
-    count = 1
-    for s in size:
-        count *= s
-    lead = input.shape[:-n]
-    flat = input.new_zeros([*lead, count])
-    return flat.scatter(-1, indices.flatten(-n), input.flatten(-n)).reshape([*lead, *size])
+    if n == 1:
+        return _ops.max_unpool2d(input.unsqueeze(-1), indices.unsqueeze(-1), [*size, 1]).squeeze(-1)
+    if n == 2:
+        return _ops.max_unpool2d(input, indices, size)
+    return _ops.max_unpool3d(input, indices, size, steps, _spread(padding, n))
 
 
 def max_unpool1d(
@@ -108,31 +107,16 @@ def max_unpool3d(
     return _max_unpool(input, indices, kernel_size, stride, padding, output_size, 3)
 
 
-def _interval_starts(sample: Tensor, size: int, out: int, pool: int) -> Tensor:
-    """Where the ``out`` windows of length ``pool`` start: sample ``(N, C)`` in [0, 1) to ``(N, C, out)``.
-
-    ``floor((i + u) a) - floor(u a)`` with ``a = (size - pool) / (out - 1)``; the last window ends at the end.
-    """
-    last = mashal.full([*sample.shape, 1], size - pool, dtype=mashal.int64, device=sample.device)
-    if out == 1:
-        return last
-    alpha = (size - pool) / (out - 1)
-    steps = mashal.arange(out - 1, dtype=sample.dtype, device=sample.device)
-    u = sample.unsqueeze(-1)
-    starts = ((steps + u) * alpha).to(mashal.int64) - (u * alpha).to(mashal.int64)
-    return mashal.cat([starts, last], -1)
-
-
 def _fractional(
     input: Tensor, kernel_size: Any, output_size: Any, output_ratio: Any, samples: Tensor | None, n: int
 ) -> tuple[Tensor, Tensor]:
-    op = f"fractional_max_pool{n}d"
+    name = f"fractional_max_pool{n}d"
     if input.dim() not in (n + 1, n + 2):
         raise RuntimeError(
-            f"{op}: input must have {n + 1} or {n + 2} dimensions, got input {tuple(input.shape)} {input.dtype}."
+            f"{name}: input must have {n + 1} or {n + 2} dimensions, got input {tuple(input.shape)} {input.dtype}."
         )
     if output_size is None and output_ratio is None:
-        raise ValueError(f"{op} requires specifying either an output_size or an output_ratio")
+        raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
     size = list(input.shape[-n:])
     if output_size is None:
         ratio = _spread(output_ratio, n)
@@ -143,31 +127,14 @@ def _fractional(
     for s, o, k in zip(size, out, pool, strict=True):
         if o + k - 1 > s:
             raise RuntimeError(
-                f"{op}: kernel_size + output size - 1 must not exceed the input size ({k} + {o} - 1 > {s}), "
+                f"{name}: kernel_size + output size - 1 must not exceed the input size ({k} + {o} - 1 > {s}), "
                 f"got input {tuple(input.shape)} {input.dtype}."
             )
-    batched = input if input.dim() == n + 2 else input.unsqueeze(0)
-    batch, channels = batched.shape[:2]
     if samples is None:
-        samples = mashal.rand(batch, channels, n, dtype=input.dtype, device=input.device)
-
-    # Flat index of every element of every window, (N, C, o1, k1, ..., on, kn) by broadcasting dimension by dimension.
-    index: Any = 0
-    for d in range(n):
-        # In two dimensions the first sample belongs to the width, in three to the depth.
-        sample = samples[..., n - 1 - d if n == 2 else d]
-        starts = _interval_starts(sample, size[d], out[d], pool[d])
-        window = starts.unsqueeze(-1) + mashal.arange(pool[d], device=input.device)
-        shape = [batch, channels, *[1] * (2 * d), out[d], pool[d], *[1] * (2 * (n - 1 - d))]
-        index = index * size[d] + window.reshape(shape)
-    order = [0, 1, *[2 + 2 * d for d in range(n)], *[3 + 2 * d for d in range(n)]]
-    index = index.permute(order).reshape(batch, channels, -1)
-    windows = batched.flatten(2).gather(2, index).reshape(batch, channels, *out, -1)
-    values, place = windows.max(-1)
-    indices = index.reshape(batch, channels, *out, -1).gather(-1, place.unsqueeze(-1)).squeeze(-1)
-    if input.dim() == n + 1:
-        return values.squeeze(0), indices.squeeze(0)
-    return values, indices
+        batch = input.shape[0] if input.dim() == n + 2 else 1
+        samples = mashal.rand(batch, input.shape[-n - 1], n, dtype=input.dtype, device=input.device)
+    op = _ops.fractional_max_pool2d if n == 2 else _ops.fractional_max_pool3d
+    return op(input, pool, out, samples)
 
 
 def fractional_max_pool2d_with_indices(
