@@ -68,10 +68,26 @@ Real cubic_kernel(Real x, Real a) {
     return 0;
 }
 
+// Half the width of an antialiasing filter, and its value at distance x >= 0.
 template <class Real>
-void antialias_taps(AxisTable& t, bool cubic, bool align_corners, double given_scale) {
+Real filter_reach(Interpolation mode) {
+    return mode == Interpolation::LinearAntialias ? Real(1) : mode == Interpolation::CubicAntialias ? Real(2) : Real(3);
+}
+template <class Real>
+Real filter_value(Interpolation mode, Real x) {
+    if (mode == Interpolation::LinearAntialias) return std::max(Real(0), 1 - x);
+    if (mode == Interpolation::CubicAntialias) return cubic_kernel(x, Real(-0.5));
+    if (x >= 3) return 0;
+    if (x == 0) return 1;
+    const Real t = Real(3.14159265358979323846) * x;  // Lanczos: sinc(x) sinc(x / 3)
+    return std::sin(t) / t * (std::sin(t / 3) / (t / 3));
+}
+
+// The filter is as wide as the step between outputs when shrinking, and of its own width when growing.
+template <class Real>
+void antialias_taps(AxisTable& t, Interpolation mode, bool align_corners, double given_scale) {
     const Real scale = pixel_scale<Real>(t.in, t.out, align_corners, given_scale);
-    const Real reach = (cubic ? Real(2) : Real(1)) * (scale >= 1 ? scale : Real(1));
+    const Real reach = filter_reach<Real>(mode) * (scale >= 1 ? scale : Real(1));
     const Real inverse = scale >= 1 ? 1 / scale : Real(1);
     std::vector<Real> weights;
     for (int64_t o = 0; o < t.out; o++) {
@@ -81,8 +97,7 @@ void antialias_taps(AxisTable& t, bool cubic, bool align_corners, double given_s
         weights.clear();
         Real total = 0;
         for (int64_t i = first; i < last; i++) {
-            const Real x = std::abs((static_cast<Real>(i) - centre + Real(0.5)) * inverse);
-            weights.push_back(cubic ? cubic_kernel(x, Real(-0.5)) : std::max(Real(0), 1 - x));
+            weights.push_back(filter_value(mode, std::abs((static_cast<Real>(i) - centre + Real(0.5)) * inverse)));
             total += weights.back();
         }
         for (int64_t i = first; i < last; i++)
@@ -96,8 +111,8 @@ AxisTable make_interpolation(Interpolation mode, int64_t in, int64_t out, bool a
     AxisTable t;
     t.in = in;
     t.out = out;
-    if (mode == Interpolation::LinearAntialias || mode == Interpolation::CubicAntialias) {
-        antialias_taps<Real>(t, mode == Interpolation::CubicAntialias, align_corners, scale);
+    if (mode >= Interpolation::LinearAntialias) {
+        antialias_taps<Real>(t, mode, align_corners, scale);
         return t;
     }
     if (mode == Interpolation::Nearest || mode == Interpolation::NearestExact) {

@@ -29,7 +29,7 @@ struct AxisTable {
 
 // Taps of one axis, in PyTorch's coordinates. `scale` <= 0: not given. Positions are computed in float32 unless
 // `in_double`, as PyTorch does for the element type.
-enum class Interpolation { Nearest, NearestExact, Linear, Cubic, LinearAntialias, CubicAntialias };
+enum class Interpolation { Nearest, NearestExact, Linear, Cubic, LinearAntialias, CubicAntialias, LanczosAntialias };
 AxisTable interpolation_table(Interpolation mode, int64_t in, int64_t out, bool align_corners, double scale,
                               bool in_double);
 AxisTable adaptive_average_table(int64_t in, int64_t out);

@@ -40,8 +40,9 @@ Interpolation interpolation_mode(const std::string& mode) {
     if (mode == "linear") return Interpolation::Linear;
     if (mode == "cubic") return Interpolation::Cubic;
     if (mode == "linear-antialias") return Interpolation::LinearAntialias;
-    MASHAL_CHECK_AS(Value, mode == "cubic-antialias", "interpolate", "unknown mode '", mode, "'.");
-    return Interpolation::CubicAntialias;
+    if (mode == "cubic-antialias") return Interpolation::CubicAntialias;
+    MASHAL_CHECK_AS(Value, mode == "lanczos-antialias", "interpolate", "unknown mode '", mode, "'.");
+    return Interpolation::LanczosAntialias;
 }
 
 Tables interpolation_tables(const Call& c, IntSpan in, IntSpan out) {
