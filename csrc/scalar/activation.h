@@ -100,7 +100,7 @@ MASHAL_FN T mish_backward(T g, T x) {
 MASHAL_FN float gelu(float x) {
     NormalTail t = normal_tail(x);
     float part = x * t.factor * t.density;
-    return x < 0.0f ? part : x - (x < 14.6f ? part : 0.0f);
+    return x <= 0.0f ? part : x - (x < 14.6f ? part : 0.0f);
 }
 MASHAL_FN double gelu(double x) { return 0.5 * x * erfc(-x * kSqrt1_2); }
 MASHAL_FN float gelu_backward(float g, float x) {
@@ -138,10 +138,10 @@ MASHAL_FN T gelu_tanh_backward(T g, T x) {
     return g * (s + slope * (s * (T(1) - s)));
 }
 
-// Piecewise linear functions. nan stays nan.
+// Piecewise linear functions. nan stays nan, and so does the sign of zero; the derivative at nan is what PyTorch gives.
 template <class T>
 MASHAL_FN T relu(T x) {
-    return maximum(x, T(0));
+    return x < T(0) ? T(0) : x;
 }
 template <class T>
 MASHAL_FN T threshold(T x, T t, T value) {
@@ -161,11 +161,12 @@ MASHAL_FN T leaky_relu_backward(T g, T x, T slope) {
 }
 template <class T>
 MASHAL_FN T hardtanh(T x, T lo, T hi) {
-    return clamp(x, lo, hi);
+    T r = x < lo ? lo : x;
+    return r > hi ? hi : r;
 }
 template <class T>
 MASHAL_FN T hardtanh_backward(T g, T x, T lo, T hi) {
-    return (x <= lo) | (x >= hi) ? T(0) : g;
+    return (x > lo) & (x < hi) ? g : T(0);
 }
 template <class T>
 MASHAL_FN T hardsigmoid(T x) {
@@ -182,7 +183,7 @@ MASHAL_FN T hardswish(T x) {
 template <class T>
 MASHAL_FN T hardswish_backward(T g, T x) {
     T inner = g * (x / T(3) + T(0.5));
-    T r = x < T(3) ? inner : g;
+    T r = x >= T(3) ? g : inner;
     return x <= T(-3) ? T(0) : r;
 }
 template <class T>
@@ -197,7 +198,7 @@ MASHAL_FN T hardshrink(T x, T lambda) {
 // Of softshrink and hardshrink alike.
 template <class T>
 MASHAL_FN T shrink_backward(T g, T x, T lambda) {
-    return (x >= -lambda) & (x <= lambda) ? T(0) : g;
+    return (x < -lambda) | (x > lambda) ? g : T(0);
 }
 
 // elu: scale x for x > 0, else scale alpha (exp(input_scale x) - 1). Serves selu (scale) and celu (input_scale).

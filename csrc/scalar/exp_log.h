@@ -166,23 +166,20 @@ MASHAL_FN T log1p_unit(T x) {
 MASHAL_FN float pow(float x, float y) {
     double dx = x, dy = y;
     double ax = fabs(dx);
-    double t = dy * log(ax);
-    double m = exp(t);
+    double m = exp(dy * log(ax));
     // |x| = 1 gives 0 * log(1); with infinite y that product is nan where the power is 1.
-    m = (ax == 1.0) | (dy == 0.0) ? 1.0 : m;
-    // y is an odd integer iff its half is not an integer but it is; beyond 2^24 all floats are even.
-    float ay = fabs(y);
-    float cut = ay < 0x1p25f ? ay : 0x1p25f;
-    int32_t iy = static_cast<int32_t>(cut);
-    bool whole = (static_cast<float>(iy) == cut) | (ay >= 0x1p24f);
-    bool odd = whole & ((iy & 1) != 0) & (ay < 0x1p24f);
-    bool negative = (bits_of(x) & limits<float>::sign) != 0;
-    float r = static_cast<float>(m);
-    r = negative & odd ? -r : r;
-    r = (x < 0.0f) & !whole & (x > -inf<float>()) & (ay == ay) ? nan<float>() : r;
-    r = (x != x) & (y != 0.0f) ? x : r;
-    r = (y != y) & (x != 1.0f) ? y : r;
-    return r;
+    m = select((ax == 1.0) | (dy == 0.0), 1.0, m);
+    // y is an odd integer iff it is whole and its lowest bit is set; from 2^24 on all floats are even.
+    uint32_t cut = bits_of(fabs(y));
+    cut = cut < 0x4b800000u ? cut : 0x4b800000u;
+    int32_t iy = static_cast<int32_t>(from_bits(cut));
+    bool whole = static_cast<float>(iy) == from_bits(cut);
+    uint32_t odd = (static_cast<uint32_t>(iy) << 31) & (0u - static_cast<uint32_t>(whole));
+    float r = from_bits(bits_of(static_cast<float>(m)) ^ (bits_of(x) & odd));
+    bool undefined = (x < 0.0f) & (x > -inf<float>()) & !whole;
+    bool bad_base = (x != x) & (y != 0.0f);
+    bool bad_exponent = (y != y) & (x != 1.0f);
+    return select(undefined | bad_base | bad_exponent, nan<float>(), r);
 }
 MASHAL_FN double pow(double x, double y) { return MASHAL_LIBM(pow)(x, y); }
 

@@ -24,10 +24,18 @@ template <class T>
 MASHAL_FN T fmin(T a, T b) {
     return (b != b) | (a < b) ? a : b;
 }
-// min(max(x, lo), hi): hi wins when lo > hi; any nan gives nan.
+// min(max(x, lo), hi): hi wins when lo > hi; any nan gives nan; x itself (a zero's sign) where it equals a bound.
+template <class T>
+MASHAL_FN T at_least(T x, T lo) {
+    return (lo > x) | (lo != lo) ? lo : x;
+}
+template <class T>
+MASHAL_FN T at_most(T x, T hi) {
+    return (hi < x) | (hi != hi) ? hi : x;
+}
 template <class T>
 MASHAL_FN T clamp(T x, T lo, T hi) {
-    return minimum(maximum(x, lo), hi);
+    return at_most(at_least(x, lo), hi);
 }
 
 // Round to an integral value. round: halves go to even.

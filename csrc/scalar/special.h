@@ -50,6 +50,7 @@ MASHAL_FN float digamma(float x) { return static_cast<float>(digamma(static_cast
 MASHAL_SLOW_FN double zeta(double s, double q) {
     if (s == 1.0) return inf<double>();
     if (!(s > 1.0)) return nan<double>();
+    if (q == inf<double>()) return 0.0;
     if (q <= 0.0) {
         if (q == MASHAL_LIBM(floor)(q)) return inf<double>();
         if (s != MASHAL_LIBM(floor)(s)) return nan<double>();
