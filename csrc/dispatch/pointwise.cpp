@@ -253,8 +253,20 @@ DType output_type(Promotion promotion, DType computed) {
         case Promotion::BoolOut: return DType::Bool;
         case Promotion::FloatReal:
         case Promotion::AbsLike: return real_dtype(computed);
+        case Promotion::ComplexOut: return complex_dtype(computed);
         default: return computed;
     }
+}
+
+// The factor of an operand (add, sub, rsub) must not widen its type.
+void check_alpha(const Call& call, const Value& alpha, DType computed) {
+    using Tag = Value::Tag;
+    MASHAL_CHECK(!(is_integral(computed, true) && alpha.tag() > Tag::Int), call.name(),
+                 "For integral input tensors, argument alpha must not be a floating point number.");
+    MASHAL_CHECK(is_complex(computed) || alpha.tag() != Tag::Complex, call.name(),
+                 "For non-complex input tensors, argument alpha must not be a complex number.");
+    MASHAL_CHECK(computed == DType::Bool || alpha.tag() != Tag::Bool, call.name(),
+                 "Boolean alpha only supported for Boolean results.");
 }
 
 // An input whose memory the output is about to overwrite in another order must be read first.
@@ -288,6 +300,7 @@ void run_pointwise(Call& call) {
         if (p.schema.args[i].type == ArgType::Tensor) continue;
         const Value& v = call.args[i];
         if (!v.is_number()) continue;
+        if (p.schema.args[i].name == "alpha") check_alpha(call, v, computed);
         params.push_back(v.real());
         if (is_complex(plan.compute)) params.push_back(v.tag() == Value::Tag::Complex ? v.scalar().im : 0.0);
     }

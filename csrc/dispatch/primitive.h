@@ -49,6 +49,7 @@ enum class Promotion : uint8_t {
     FloatReal,  // as Float, complex input gives its real type (abs: Same for integers)
     AbsLike,    // as Same, complex input gives its real type
     BoolOut,    // one input, result bool (isnan)
+    ComplexOut, // common real type; result its complex type (complex, polar)
     Where,      // first input is the bool condition, the rest as Same
 };
 
