@@ -41,7 +41,7 @@ inline double standard_normal(Generator& generator) {
 }
 
 [[noreturn]] inline void raise_unsupported(const char* op, DType dtype) {
-    raise_error(ErrorKind::Runtime, op, "not implemented for '", dtype_legacy_name(dtype), "'");
+    raise_error(ErrorKind::NotImplemented, op, "not implemented for '", dtype_legacy_name(dtype), "'");
 }
 
 template <class T>
