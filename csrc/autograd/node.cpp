@@ -508,7 +508,8 @@ Value PrimNode::saved_arg(size_t i) {
         for (SavedTensor& s : lists[i]) items.push_back(s.unpack(op->name, Ref<Node>(this)));
         return Value::tensors(std::move(items));
     }
-    return op->tensor_args >> i & 1 ? Value() : args[i];
+    // A tensor argument's slot holds a shape's stand-in, unless the user gave a number.
+    return op->tensor_args >> i & 1 && !args[i].is_number() ? Value() : args[i];
 }
 
 Tensor PrimNode::saved_output(size_t k) { return outputs[k].unpack(op->name, Ref<Node>(this)); }

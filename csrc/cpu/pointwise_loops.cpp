@@ -17,6 +17,7 @@ namespace mashal {
     PointwiseTable pointwise_ternary();                 \
     PointwiseTable pointwise_backward();                \
     PointwiseTable pointwise_complex();                 \
+    PointwiseTable pointwise_more();                    \
     ConvertLoop convert_loop_for(DType from, DType to); \
     }
 MASHAL_DECLARE_ISA(baseline)
@@ -27,7 +28,7 @@ MASHAL_DECLARE_ISA(avx512)
 
 namespace {
 
-constexpr int kFamilies = 8;
+constexpr int kFamilies = 9;
 struct Isa {
     const char* name;
     PointwiseTable (*families[kFamilies])();
@@ -37,7 +38,8 @@ struct Isa {
     {                                                                                                      \
         #isa,                                                                                              \
         {&isa::pointwise_unary, &isa::pointwise_special, &isa::pointwise_arith1, &isa::pointwise_binary,   \
-         &isa::pointwise_int, &isa::pointwise_ternary, &isa::pointwise_backward, &isa::pointwise_complex}, \
+         &isa::pointwise_int, &isa::pointwise_ternary, &isa::pointwise_backward, &isa::pointwise_complex,  \
+         &isa::pointwise_more},                                                                            \
         &isa::convert_loop_for,                                                                            \
     }
 // From the least to the most capable.

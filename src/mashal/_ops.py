@@ -2,4 +2,7 @@
 
 from .ops import _registry
 
-globals().update({name: entry.call for name, entry in _registry.entries.items()})
+for _name, _entry in _registry.entries.items():
+    globals()[_name] = _entry.call
+    if _entry.inplace:
+        globals()[_name + "_"] = _entry.call._method(_name + "_", True) if _entry.primitive else _entry.inplace_call
