@@ -1,5 +1,6 @@
 // The random primitives: which stream, which order of elements, which result; the numbers are made in cpu/random.cpp.
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "core/blocking.h"
@@ -99,6 +100,9 @@ void random_range_kernel(Call& c) {
 // _bernoulli_tensor_(Tensor input, Tensor p, ...): one probability per element, drawn in the order of input's memory.
 void bernoulli_tensor_kernel(Call& c) {
     const Tensor out = c.out[0];
+    const IntVec common = broadcast_shapes("bernoulli_", c.tensor(1).sizes(), out.sizes());
+    MASHAL_CHECK(equal(common, out.sizes()), "bernoulli_", "p must broadcast to input's shape, got p ",
+                 text(c.tensor(1)), " and input ", text(out), ".");
     const auto order = memory_order(out);
     const Tensor target = permuted(out, order);
     const Tensor p = contiguous(permuted(expand_to(c.tensor(1), out.sizes()), order));
@@ -135,9 +139,25 @@ void rand_kernel(Call& c) {
 void randn_kernel(Call& c) { normal_into(c.out[0], stream(c, 1), 0, 1); }
 
 // randperm(int n, *, Generator? generator=None, dtype? dtype=None, device? device=None)
+int64_t largest_exact(DType dtype) {
+    switch (dtype) {
+        case DType::U8: return 255;
+        case DType::I8: return 127;
+        case DType::I16: return 32767;
+        case DType::I32: return 2147483647;
+        case DType::F16: return int64_t{1} << 11;
+        case DType::F32: return int64_t{1} << 24;
+        case DType::F64: return int64_t{1} << 53;
+        default: return std::numeric_limits<int64_t>::max();  // PyTorch lets bfloat16 round
+    }
+}
 void randperm_shape(Call& c) {
-    MASHAL_CHECK(c.i64(0) >= 0, "randperm", "n must be >= 0, got n=", c.i64(0), ".");
-    c.result(IntVec{c.i64(0)}, dtype_or(c, 2, DType::I64), c.has(3) ? c.args[3].device() : Device{});
+    const int64_t n = c.i64(0);
+    const DType dtype = dtype_or(c, 2, DType::I64);
+    MASHAL_CHECK(n >= 0, "randperm", "n must be >= 0, got n=", n, ".");
+    MASHAL_CHECK(n - 1 <= largest_exact(dtype), "randperm", "n - 1 must be representable in ", dtype_name(dtype),
+                 ", got n=", n, ". Use a wider dtype.");
+    c.result(IntVec{n}, dtype, c.has(3) ? c.args[3].device() : Device{});
 }
 void randperm_kernel(Call& c) {
     const Tensor out = c.out[0];

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import sys
+import importlib
+import importlib.util
 import warnings
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -50,6 +51,13 @@ def set_rng_state(new_state: Any) -> None:
     default_generator.set_state(new_state)
 
 
+def _backend(device_type: str) -> Any:
+    """The module of a device type other than the CPU, if there is one."""
+    if device_type == "cpu" or importlib.util.find_spec(f"{__package__}.{device_type}") is None:
+        return None
+    return importlib.import_module(f"{__package__}.{device_type}")
+
+
 @contextlib.contextmanager
 def fork_rng(
     devices: Iterable[Any] | None = None,
@@ -74,7 +82,7 @@ def fork_rng(
     if not enabled:
         yield
         return
-    backend = getattr(sys.modules[__package__], device_type or "cuda", None) if device_type != "cpu" else None
+    backend = _backend(device_type or "cuda")
     if devices is None:
         count = backend.device_count() if backend is not None and backend.is_available() else 0
         if count > 1:
@@ -95,4 +103,4 @@ def fork_rng(
     finally:
         set_rng_state(state)
         for d, device_state in device_states:
-            backend.set_rng_state(device_state, d)  # type: ignore[union-attr]
+            backend.set_rng_state(device_state, d)

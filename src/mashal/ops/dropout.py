@@ -181,7 +181,7 @@ def _rrelu(input: Tensor, lower: float, upper: float, training: bool, generator:
     if not training:
         product = leaky_relu(input, (lower + upper) / 2)
     else:
-        product = (input * _rrelu_noise(input, lower, upper, generator)).to(input.dtype)
+        product = (input.contiguous() * _rrelu_noise(input, lower, upper, generator)).to(input.dtype)
     return input.copy_(product) if inplace else product
 
 
