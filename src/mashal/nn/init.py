@@ -135,7 +135,7 @@ def trunc_normal_(
     # The proposals that are most often accepted, as in PyTorch: the streams of random numbers are the same.
     if _normal_cdf((b - mean) / std) - _normal_cdf((a - mean) / std) > 0.3:
         # Compared in the tensor's precision, so that no value is rounded across a bound.
-        low, high = tensor.new_tensor(a).item(), tensor.new_tensor(b).item()
+        low, high = mashal.tensor([a, b], dtype=tensor.dtype).tolist()
 
         def propose() -> Tensor:
             return mashal.empty_like(tensor).normal_(mean, std, generator=generator)

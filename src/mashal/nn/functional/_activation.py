@@ -263,11 +263,11 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     """
     if eps != 1e-10:
         warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
-    gumbels = -mashal.empty_like(logits, memory_format=mashal.legacy_contiguous_format).exponential_().log()
+    gumbels = -mashal.empty_like(logits, memory_format=mashal.contiguous_format).exponential_().log()
     soft = ((logits + gumbels) / tau).softmax(dim)
     if not hard:
         return soft
     index = soft.max(dim, keepdim=True)[1]
-    one_hot = mashal.zeros_like(logits, memory_format=mashal.legacy_contiguous_format).scatter_(dim, index, 1.0)
+    one_hot = mashal.zeros_like(logits, memory_format=mashal.contiguous_format).scatter_(dim, index, 1.0)
     # The soft sample cancels in value and remains in the gradient.
     return one_hot - soft.detach() + soft

@@ -69,4 +69,8 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
                 f"pad: {why}, got padding ({pad[2 * i]}, {pad[2 * i + 1]}) at dimension {dim} of input "
                 f"{tuple(input.shape)} {input.dtype}."
             )
+    if mode == "circular" and any(amount < 0 for amount in pad):
+        # What is left after cropping is what repeats.
+        input = mashal.constant_pad_nd(input, [min(amount, 0) for amount in pad], 0)
+        pad = [max(amount, 0) for amount in pad]
     return _ops.pad(input, pad, mode)

@@ -221,6 +221,7 @@ class _StateMixin:
                 "to their corresponding key in the module instead of copying them in place?)",
                 stacklevel=2,
             )
+            return
         with mashal.no_grad():
             if not assign:
                 param.copy_(value)
