@@ -1,0 +1,10 @@
+#!/usr/bin/env bash
+# Build and install mashal into .venv (made if absent), then train a small network on handwritten digits.
+# Arguments go to examples/train_digits.py, e.g. --data DIR --epochs 3.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+if [[ ! -x .venv/bin/python ]]; then
+    "${PYTHON:-python3}" -m venv .venv
+fi
+.venv/bin/python -m pip --quiet --disable-pip-version-check install ".[demo]"
+exec .venv/bin/python examples/train_digits.py "$@"
