@@ -86,7 +86,11 @@ Tensor fit_gradient(const Node& from, size_t index, Tensor g, const ResultMeta& 
             reducible = meta.sizes[i] == g.sizes()[lead + i] || meta.sizes[i] == 1;
         MASHAL_CHECK(reducible, "backward", "Function ", from.name(), " returned an invalid gradient at index ", index,
                      " - got ", shape_text(g.sizes()), " but expected shape compatible with ", shape_text(meta.sizes));
-        g = call_op("_sum_to_size", g, meta.sizes);
+        IntVec dims;
+        for (size_t i = 0; i < g.sizes().size(); i++)
+            if (i < lead || meta.sizes[i - lead] != g.sizes()[i]) dims.push_back(static_cast<int64_t>(i));
+        if (!dims.empty()) g = call_op("sum", g, dims, true);
+        if (lead > 0) g = call_op("reshape", g, meta.sizes);
     }
     if (g.dtype() != meta.dtype) {
         if (is_complex(g.dtype()) && !is_complex(meta.dtype)) g = call_op("real", g);

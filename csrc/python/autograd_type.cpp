@@ -440,7 +440,8 @@ PyObject* add_interception(PyObject*, PyObject* delta) {
 
 // ---- saved-tensor hooks: a stack of (pack, unpack), innermost last ----
 
-PyRef g_saved_hooks;  // list of pairs
+// Never destroyed: the interpreter is gone when static objects are.
+PyRef& g_saved_hooks = *new PyRef;  // list of pairs
 
 struct PackedTensor final : RefCounted {
     PyRef object, unpack;
@@ -487,7 +488,7 @@ PyObject* pop_saved_hooks(PyObject*, PyObject*) {
 
 // ---- anomaly mode: Python says how to record and report where a forward call was made ----
 
-PyRef g_anomaly_capture, g_anomaly_report, g_anomaly_check;
+PyRef &g_anomaly_capture = *new PyRef, &g_anomaly_report = *new PyRef, &g_anomaly_check = *new PyRef;
 
 PyObject* set_anomaly_hooks(PyObject*, PyObject* args) {
     PyObject *capture, *report, *check;

@@ -10,7 +10,9 @@ namespace {
 
 // ---- identity: references of the C++ object are references of its face ----
 
+// After the interpreter has gone its objects cannot be counted any more; static C++ objects may still hold some.
 void owner_inc_ref(void* owner) noexcept {
+    if (!Py_IsInitialized()) return;
     if (PyGILState_Check()) {
         Py_INCREF(static_cast<PyObject*>(owner));
         return;
@@ -20,11 +22,11 @@ void owner_inc_ref(void* owner) noexcept {
     PyGILState_Release(state);
 }
 void owner_dec_ref(void* owner) noexcept {
+    if (!Py_IsInitialized()) return;
     if (PyGILState_Check()) {
         Py_DECREF(static_cast<PyObject*>(owner));
         return;
     }
-    if (!Py_IsInitialized()) return;
     PyGILState_STATE state = PyGILState_Ensure();
     Py_DECREF(static_cast<PyObject*>(owner));
     PyGILState_Release(state);

@@ -12,6 +12,7 @@ from . import _registry
 _ROOMS = (
     "views",
     "copy",
+    "casting",
     "creation",
     "arithmetic",
     "power",
@@ -37,6 +38,7 @@ _ROOMS = (
     "softmax",
     "norms",
     "losses",
+    "pointwise_losses",
     "matmul",
     "einsum",
     "distance",
@@ -44,6 +46,9 @@ _ROOMS = (
     "convolution",
     "pooling",
     "interpolate",
+    "random",
+    "sampling",
+    "dropout",
     "attention",
 )
 for _room in _ROOMS:

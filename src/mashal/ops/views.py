@@ -11,6 +11,12 @@ from .._core import Tensor
 from ._registry import composite, op
 
 
+def _indices(n: int) -> Tensor:
+    from .creation import arange
+
+    return arange(n)
+
+
 @op("view(Tensor input, int[*] size) -> Tensor", family="view", function=False)
 def view() -> None:
     """The same elements, in order, under another shape, without a copy.
@@ -88,7 +94,7 @@ def _(g: Tensor, input_shape: Sequence[int], size: Any, stride: Any, storage_off
     numel = 1
     for s in input_shape:
         numel *= s
-    index = as_strided(_core.arange_i64(numel), size, stride, storage_offset or 0)
+    index = as_strided(_indices(numel), size, stride, storage_offset or 0)
     flat = g.new_zeros((numel,)).index_add(0, index.reshape(-1), g.reshape(-1))
     return flat.reshape(input_shape)
 
@@ -250,7 +256,7 @@ def _(g: Tensor, input_shape: Sequence[int], dimension: int, size: int, step: in
     if not input_shape:
         return g.reshape(())
     dim = dimension % len(input_shape)
-    index = unfold(_core.arange_i64(input_shape[dim]), 0, size, step).reshape(-1)
+    index = unfold(_indices(input_shape[dim]), 0, size, step).reshape(-1)
     # Bring the window beside its dimension and merge the two: then each entry belongs to one index of the input.
     moved = g.movedim(-1, dim + 1)
     merged = moved.reshape(*moved.shape[:dim], index.numel(), *moved.shape[dim + 2 :])
