@@ -48,7 +48,7 @@ bool all_channels_last(const SmallVec<Tensor, 4>& tensors, MemoryFormat format) 
 
 void cat_shape(Call& c) {
     const SmallVec<Tensor, 4>& tensors = c.tensors(0);
-    MASHAL_CHECK(!tensors.empty(), "cat", "expected a non-empty list of tensors");
+    MASHAL_CHECK_AS(Value, !tensors.empty(), "cat", "expected a non-empty list of Tensors");
     Tensor first;
     SmallVec<Value, 4> held;
     SmallVec<const Value*, 8> values;

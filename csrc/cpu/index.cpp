@@ -318,9 +318,10 @@ void index_source_shape(Call& c) {
     MASHAL_CHECK(input.dtype() == source.dtype(), op, "input and source must have the same dtype, got input ",
                  text(input), " and source ", text(source));
     const Tensor in = at_least_1d(input), src = at_least_1d(source);
-    MASHAL_CHECK_AS(Index, in.dim() == src.dim() && src.size(static_cast<int64_t>(dim)) == index.numel(), op,
-                    "Number of indices (", index.numel(), ") should be equal to the size of source in dimension ", dim,
-                    ", got source ", text(source), " and input ", text(input));
+    if (in.dim() != src.dim() || src.size(static_cast<int64_t>(dim)) != index.numel())
+        raise_error(op == "index_copy" ? ErrorKind::Index : ErrorKind::Runtime, op, "Number of indices (",
+                    index.numel(), ") should be equal to the size of source in dimension ", dim, ", got source ",
+                    text(source), " and input ", text(input));
     for (size_t d = 0; d < in.sizes().size(); d++)
         MASHAL_CHECK(d == dim || in.sizes()[d] == src.sizes()[d], op,
                      "source must have the shape of input except in dimension ", dim, ", got source ", text(source),

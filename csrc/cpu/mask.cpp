@@ -51,11 +51,7 @@ Tensor nonzero_mask(const Tensor& t) {
 void masked_fill_shape(Call& c) {
     const Tensor input = c.tensor(0), mask = c.tensor(1);
     check_mask("masked_fill", mask);
-    const IntVec sizes = broadcast_shapes("masked_fill", input.sizes(), mask.sizes());
-    if (sizes == input.sizes())
-        c.result_like(input);
-    else
-        c.result(sizes, input.dtype(), input.device());
+    c.result(broadcast_shapes("masked_fill", input.sizes(), mask.sizes()), input.dtype(), input.device());
 }
 
 void masked_fill_kernel(Call& c) {

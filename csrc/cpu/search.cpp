@@ -24,9 +24,6 @@ void searchsorted_shape(Call& c) {
             "value tensor must match, got sorted_sequence ",
             text(sequence), " and input ", text(input));
     }
-    MASHAL_CHECK(sequence.dtype() == input.dtype(), "searchsorted",
-                 "boundary tensor and input value tensor should have same dtype, got sorted_sequence ", text(sequence),
-                 " and input ", text(input));
     MASHAL_CHECK(!is_complex(input.dtype()), "searchsorted", "is not implemented for complex tensors");
     if (sorter) {
         MASHAL_CHECK(sorter.sizes() == sequence.sizes(), "searchsorted",
@@ -36,15 +33,6 @@ void searchsorted_shape(Call& c) {
                      text(sorter));
     }
     c.result(input.sizes(), c.flag(2) ? DType::I32 : DType::I64, input.device());
-}
-
-// NaN counts as larger than everything.
-template <class T>
-bool before(T a, T b) {
-    if constexpr (std::is_floating_point_v<T>)
-        return a < b || (b != b && a == a);
-    else
-        return a < b;
 }
 
 template <class T, class Index>
@@ -59,7 +47,7 @@ void search_rows(const T* sequence, int64_t n, bool shared, const int64_t* sorte
             while (count > 0) {
                 const int64_t half = count / 2;
                 const T x = item(low + half);
-                if (right ? !before(v, x) : before(x, v)) {
+                if (right ? !(x > v) : !(x >= v)) {  // so that NaN goes to the end
                     low += half + 1;
                     count -= half + 1;
                 } else {
@@ -82,10 +70,9 @@ void searchsorted_kernel(Call& c) {
             const int64_t k = sorter.data<int64_t>()[i];
             MASHAL_CHECK(k >= 0 && k < n, "searchsorted", "sorter index out of range: ", k, " for size ", n);
         }
-    if (is_half(sequence.dtype())) {
-        sequence = to_dtype(sequence, DType::F32);
-        input = to_dtype(input, DType::F32);
-    }
+    const DType dtype = compute_dtype(promote_dtypes(sequence.dtype(), input.dtype()));
+    sequence = to_dtype(sequence, dtype);
+    input = to_dtype(input, dtype);
     const int64_t per_row = input.dim() > 0 ? input.sizes().back() : 1, total = input.numel();
     visit_all(sequence.dtype(), [&](auto tag) {
         using T = decltype(tag);
@@ -108,8 +95,10 @@ void searchsorted_kernel(Call& c) {
 void bincount_kernel(Call& c) {
     const Tensor given = c.tensor(0);
     const int64_t minlength = c.i64(2);
-    MASHAL_CHECK(given.dim() == 1 && is_integral(given.dtype(), false), "bincount",
-                 "only supports 1-d non-negative integral inputs, got input ", text(given));
+    MASHAL_CHECK_AS(NotImplemented, is_integral(given.dtype(), false), "bincount", "not implemented for '",
+                    dtype_legacy_name(given.dtype()), "': input must hold ints");
+    MASHAL_CHECK(given.dim() == 1, "bincount", "only supports 1-d non-negative integral inputs, got input ",
+                 text(given));
     MASHAL_CHECK(minlength >= 0, "bincount", "minlength should be >= 0, got minlength ", minlength);
     const Tensor input = contiguous(to_dtype(given, DType::I64));
     Tensor weights;
@@ -144,8 +133,8 @@ void bincount_kernel(Call& c) {
 void histc_shape(Call& c) {
     const Tensor t = c.tensor(0);
     MASHAL_CHECK(c.i64(1) > 0, "histc", "bins must be > 0, got bins ", c.i64(1));
-    MASHAL_CHECK(t.dtype() == DType::F32 || t.dtype() == DType::F64 || is_half(t.dtype()), "histc",
-                 "not implemented for '", dtype_legacy_name(t.dtype()), "'");
+    MASHAL_CHECK_AS(NotImplemented, is_floating(t.dtype()), "histc", "not implemented for '",
+                    dtype_legacy_name(t.dtype()), "'");
     c.result(IntVec{c.i64(1)}, t.dtype(), t.device());
 }
 

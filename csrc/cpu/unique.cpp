@@ -151,16 +151,22 @@ void unique_slices(Call& c, const Tensor& given, size_t dim) {
             return false;
         });
     });
-    IntVec sizes = given.sizes();
-    sizes[dim] = static_cast<int64_t>(firsts.size());
-    const Tensor values = empty(sizes, given.dtype());
-    for (size_t k = 0; k < firsts.size(); k++) {
-        IntVec one = given.sizes();
-        one[dim] = 1;
-        copy_into(
-            alias(values, one, values.strides(), values->offset + static_cast<int64_t>(k) * values.strides()[dim]),
-            alias(given, one, given.strides(), given->offset + firsts[k] * given.strides()[dim]));
-    }
+    // Slices come first in memory; the dimension then moves back to its place, as PyTorch lays the result out.
+    const Tensor source = given.dtype() == rows.dtype() ? rows : slices_as_rows(given, dim);
+    IntVec sizes = source.sizes();
+    sizes[0] = static_cast<int64_t>(firsts.size());
+    const Tensor dense = empty(sizes, given.dtype());
+    const int64_t bytes = width * item_size(given.dtype());
+    for (size_t k = 0; k < firsts.size(); k++)
+        std::memcpy(dense.data<char>() + static_cast<int64_t>(k) * bytes, source.data<char>() + firsts[k] * bytes,
+                    static_cast<size_t>(bytes));
+    IntVec strides = dense.strides();
+    const int64_t first_size = sizes[0], first_stride = strides[0];
+    sizes.erase(0);
+    strides.erase(0);
+    sizes.insert(dim, first_size);
+    strides.insert(dim, first_stride);
+    const Tensor values = alias(dense, sizes, strides, 0);
     push_results(c, values, inverse, from_vector(counts));
 }
 

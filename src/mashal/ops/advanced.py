@@ -111,7 +111,7 @@ def put_(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False)
                 [0., 5.]])
     """
     if index.numel() != source.numel():
-        raise RuntimeError(
+        raise IndexError(
             "put_: Expected source and index to have the same number of elements, but got source.numel() = "
             f"{source.numel()}, index.numel() = {index.numel()}"
         )

@@ -196,8 +196,9 @@ def scatter_reduce() -> None:
 @scatter_reduce.vjp
 def _(
     g: Tensor, input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool, out: Tensor
-) -> tuple[Tensor, Tensor]:
-    return _reduce_gradients(g, input, dim, index, src, reduce, include_self, out)
+) -> tuple[Tensor, None, Tensor]:
+    grad_input, grad_src = _reduce_gradients(g, input, dim, index, src, reduce, include_self, out)
+    return grad_input, None, grad_src
 
 
 def _reduce_gradients(
@@ -320,7 +321,7 @@ def index_reduce() -> None:
 @index_reduce.vjp
 def _(
     g: Tensor, input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, include_self: bool, out: Tensor
-) -> tuple[Tensor, Tensor]:
+) -> tuple[Tensor, None, Tensor]:
     shape = source.shape
     if source.dim() == 0:
         source = source.reshape(1)
@@ -330,7 +331,7 @@ def _(
         g.reshape(g.shape or (1,)), input.reshape(input.shape or (1,)), dim, spread, source, reduce, include_self,
         out.reshape(out.shape or (1,)),
     )  # fmt: skip
-    return grad_input.reshape(input.shape), grad_source.reshape(shape)
+    return grad_input.reshape(input.shape), None, grad_source.reshape(shape)
 
 
 @op("_index_fill(Tensor input, int dim, Tensor index, Number value) -> Tensor")

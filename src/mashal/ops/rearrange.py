@@ -87,6 +87,8 @@ def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
     dims = [] if dims is None else [dims] if isinstance(dims, int) else list(dims)
     if not shifts:
         raise RuntimeError("roll: `shifts` required")
+    if dims and input.dim() == 0:
+        raise IndexError(f"roll: Dimension specified as {dims[0]} but tensor has no dimensions")
     if not dims and len(shifts) == 1:
         return _roll(input.reshape(-1), shifts, [0]).view(input.shape)
     if len(shifts) != len(dims):
@@ -135,6 +137,8 @@ def repeat(input: Tensor, *repeats: Any) -> Tensor:
         tensor([[1, 2, 1, 2],
                 [1, 2, 1, 2]])
     """
+    if not repeats:
+        raise TypeError("repeat() missing 1 required positional argument: 'repeats'")
     times = spread_ints(repeats)
     if len(times) < input.dim():
         raise RuntimeError(

@@ -39,7 +39,7 @@ def searchsorted(
 
     Args: ``sorted_sequence``: 1-d, or rows ``(..., n)`` for an ``input`` of the same leading shape; ``input``: Tensor
     of the same dtype or a number; ``side``: "left" or "right"; ``sorter``: positions that sort ``sorted_sequence``.
-    Returns: int64 (``out_int32``: int32) Tensor of the shape of ``input``. NaN counts as larger than anything.
+    Returns: int64 (``out_int32``: int32) Tensor of the shape of ``input``. NaN goes to the end.
     Raises: RuntimeError for ill-fitting shapes or dtypes.
 
     Example:
