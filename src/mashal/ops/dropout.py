@@ -159,7 +159,9 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
     if train is False:
         return input.clone(), ones_like(input, dtype=_core.bool)
     mask = _bernoulli_(empty_like(input, dtype=_core.bool), 1 - p)
-    return (input * mask).mul_(0.0 if p == 1 else 1 / (1 - p)), mask
+    # The factor is rounded to the dtype before it multiplies; dropout rounds the probability first.
+    scale = input.new_full((), 0.0 if p == 1 else 1 / (1 - p))
+    return (input * mask).mul_(scale), mask
 
 
 @op("_rrelu_noise(Tensor input, float lower, float upper, Generator? generator=None) -> Tensor", out=False)

@@ -286,7 +286,7 @@ def randperm() -> None:
         >>> import mashal
         >>> _ = mashal.manual_seed(0)
         >>> mashal.randperm(4)
-        tensor([2, 0, 1, 3])
+        tensor([0, 1, 3, 2])
     """
 
 

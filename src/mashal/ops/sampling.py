@@ -188,6 +188,7 @@ def _scaled_normal(mean: Any, std: Tensor, generator: Any) -> Tensor:
         noise = empty(shape, dtype=mean.dtype, device=mean.device)
     else:
         noise = empty_like(std, memory_format=_core.contiguous_format)
+        mean = noise.new_full((), mean)  # rounded to the dtype before it is added
     return noise.normal_(0, 1, generator=generator).mul_(std).add_(mean)
 
 
