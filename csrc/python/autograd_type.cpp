@@ -170,7 +170,7 @@ struct FunctionNode final : Node {
                 if (!gs[k])
                     gs[k] = call_op_in_place("zero_", empty(results[k].sizes, results[k].dtype, results[k].device));
         PyRef arg = grads_tuple(gs);
-        PyRef result = checked(PyObject_CallMethod(ctx.get(), "_run_backward", "O", arg.get()));
+        PyRef result = checked(PyObject_CallMethod(ctx.get(), "_run_backward", "(O)", arg.get()));
         out.resize(next.size());
         read_grads(result.get(), out, name_);
     }

@@ -50,6 +50,7 @@ _ROOMS = (
     "sampling",
     "dropout",
     "attention",
+    "optimizers",
 )
 for _room in _ROOMS:
     import_module(f"{__name__}.{_room}")

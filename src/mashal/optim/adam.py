@@ -154,7 +154,7 @@ class Adam(GroupOptimizer):
             steps.append(state["step"])
         beta1, beta2 = group["betas"]
         for lists in batches.values():
-            _ops.fused_adam_(
+            _ops._fused_adam(
                 *lists,
                 lr=number(group["lr"]),
                 beta1=number(beta1),
@@ -162,7 +162,6 @@ class Adam(GroupOptimizer):
                 eps=group["eps"],
                 weight_decay=number(group["weight_decay"]),
                 decoupled=group["decoupled_weight_decay"],
-                amsgrad=amsgrad,
                 maximize=group["maximize"],
             )
 

@@ -111,7 +111,7 @@ class SGD(GroupOptimizer):
                 batch[2].append(buffer)
                 buffer = None
         for (_, first), (params, grads, buffers) in batches.items():
-            _ops.fused_sgd_(
+            _ops._fused_sgd(
                 params,
                 grads,
                 buffers,
