@@ -273,10 +273,10 @@ void sampled_kernel(Call& c) { c.out.push_back(alias(c.tensor(0))); }
 template <class T>
 struct MaskedScale {
     T factor;
-    MASHAL_INLINE_LOOP void operator()(const T* __restrict in, const bool* __restrict mask, T* __restrict out,
+    MASHAL_INLINE_LOOP void operator()(const T* __restrict in, const uint8_t* __restrict mask, T* __restrict out,
                                        int64_t n) const {
         // A product, not a choice: what is dropped keeps its sign and its NaN, as in PyTorch.
-        for (int64_t i = 0; i < n; i++) out[i] = in[i] * (mask[i] ? factor : T(0));
+        for (int64_t i = 0; i < n; i++) out[i] = in[i] * (static_cast<T>(static_cast<int32_t>(mask[i])) * factor);
     }
 };
 
@@ -302,7 +302,7 @@ void masked_scale_kernel(Call& c) {
     const DType dtype = out.dtype();
     const int64_t n = out.numel();
     const double keep = c.f64(2);
-    const bool* m = mask.data<bool>();
+    const uint8_t* m = mask.data<uint8_t>();
     AllowThreads threads(n > kGrain);
     if (!is_half(dtype)) {
         visit_floating("_masked_scale", dtype, [&](auto tag) {
