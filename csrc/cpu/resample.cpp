@@ -195,7 +195,11 @@ AxisTable padding_table(PadMode mode, int64_t in, int64_t before, int64_t after)
         switch (mode) {
             case PadMode::Reflect: i = i < 0 ? -i : i >= in ? 2 * (in - 1) - i : i; break;
             case PadMode::Replicate: i = std::clamp<int64_t>(i, 0, in - 1); break;
-            case PadMode::Circular: i = i < 0 ? i + in : i >= in ? i - in : i; break;
+            case PadMode::Circular: {  // what cropping leaves is what repeats
+                const int64_t low = std::max<int64_t>(-before, 0), high = in - std::max<int64_t>(-after, 0);
+                i = i < low ? i + (high - low) : i >= high ? i - (high - low) : i;
+                break;
+            }
         }
         t.add_tap(i, 1.0);
         t.end_output();

@@ -180,9 +180,10 @@ void pad_shape(Call& c) {
             MASHAL_CHECK(most < in, "pad", "reflect padding must be less than the size of the dimension (", most,
                          " vs ", in, " in dimension ", d, "), got pad ", shape_text(pad), " and input ", text(input),
                          ".");
+        const int64_t left = in + std::min<int64_t>(pad[2 * i], 0) + std::min<int64_t>(pad[2 * i + 1], 0);
         if (mode == PadMode::Circular)
-            MASHAL_CHECK(most <= in, "pad", "circular padding must not exceed the size of the dimension (", most,
-                         " vs ", in, " in dimension ", d, "), got pad ", shape_text(pad), " and input ", text(input),
+            MASHAL_CHECK(most <= left, "pad", "circular padding must not exceed the size of the dimension (", most,
+                         " vs ", left, " in dimension ", d, "), got pad ", shape_text(pad), " and input ", text(input),
                          ".");
         MASHAL_CHECK(in > 0 && sizes[d] >= 1, "pad", "result must not be empty in dimension ", d, ", got pad ",
                      shape_text(pad), " and input ", text(input), ".");

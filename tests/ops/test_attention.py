@@ -6,7 +6,7 @@ import mashal
 import numpy as np
 import pytest
 import torch
-from compare import array, check, check_raises
+from .compare import array, check, check_raises
 
 
 def attention(**kwargs):

@@ -10,7 +10,7 @@ import mashal
 import numpy as np
 import pytest
 import torch
-from compare import array, check, check_raises
+from .compare import array, check, check_raises
 
 # (input, weight, keyword arguments)
 PLAIN = [
@@ -64,6 +64,7 @@ def arrays(case, bias, transposed=False):
     return [*parts, array(channels, seed=2)] if bias else parts
 
 
+@pytest.mark.filterwarnings("ignore:Using padding='same'")  # torch's, about a copy
 @pytest.mark.parametrize("case", PLAIN, ids=str)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_convolution(case, dtype):
@@ -103,8 +104,20 @@ def test_complex():
 
 
 def test_strided_input():
-    check(lambda lib, x, w: lib.conv2d(x[:, :, ::2, 1:], w), array(2, 3, 12, 8), array(4, 3, 3, 3), dtype="float32", tolerance=1e-4)
-    check(lambda lib, x, w: lib.conv2d(x.expand(3, 3, 6, 6), w), array(1, 3, 6, 6), array(4, 3, 3, 3), dtype="float32", tolerance=1e-4)
+    check(
+        lambda lib, x, w: lib.conv2d(x[:, :, ::2, 1:], w),
+        array(2, 3, 12, 8),
+        array(4, 3, 3, 3),
+        dtype="float32",
+        tolerance=1e-4,
+    )
+    check(
+        lambda lib, x, w: lib.conv2d(x.expand(3, 3, 6, 6), w),
+        array(1, 3, 6, 6),
+        array(4, 3, 3, 3),
+        dtype="float32",
+        tolerance=1e-4,
+    )
 
 
 def test_only_what_is_needed():

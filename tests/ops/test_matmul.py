@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from compare import array, check, check_raises
+from .compare import array, check, check_raises
 
 MATMUL_SHAPES = [
     ((3,), (3,)),
@@ -120,8 +120,19 @@ def test_other_products():
     check(lambda lib, x, y: lib.inner(x, y), array(2, 3), array(4, 3))
     check(lambda lib, x, y: lib.kron(x, y), array(2, 3), array(4, 2, 2))
     # torch's own chain_matmul is deprecated.
-    check(lambda lib, x, y, z: lib.chain_matmul(x, y, z) if lib is not torch else lib.linalg.multi_dot([x, y, z]), array(10, 3), array(3, 20), array(20, 2))
-    check(lambda lib, a, b, w, c: lib.nn.functional.bilinear(a, b, w, c), array(5, 2), array(5, 3), array(4, 2, 3), array(4))
+    check(
+        lambda lib, x, y, z: lib.chain_matmul(x, y, z) if lib is not torch else lib.linalg.multi_dot([x, y, z]),
+        array(10, 3),
+        array(3, 20),
+        array(20, 2),
+    )
+    check(
+        lambda lib, a, b, w, c: lib.nn.functional.bilinear(a, b, w, c),
+        array(5, 2),
+        array(5, 3),
+        array(4, 2, 3),
+        array(4),
+    )
 
 
 EQUATIONS = [

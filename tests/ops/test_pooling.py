@@ -6,7 +6,7 @@ import mashal
 import numpy as np
 import pytest
 import torch
-from compare import array, assert_close, check, check_raises
+from .compare import array, assert_close, check, check_raises
 
 F = "nn.functional"
 
@@ -78,13 +78,17 @@ AVG_CASES = [
 @pytest.mark.parametrize("dtype", ["float64", "float32", "bfloat16"])
 def test_avg_pool(case, dtype):
     n, args, kwargs = case
+    if n == 3 and dtype == "bfloat16":
+        pytest.skip("not in torch")
     check(call(f"avg_pool{n}d", *args, **kwargs), array(*SHAPES[n]), dtype=dtype)
     if n == 2:
         fn = call("avg_pool2d", *args, **kwargs)
         check(lambda lib, x: fn(lib, x.contiguous(memory_format=lib.channels_last)), array(*SHAPES[2]), dtype=dtype)
 
 
-@pytest.mark.parametrize(("n", "size"), [(1, 4), (1, 1), (2, 1), (2, (5, 3)), (2, (11, 9)), (2, (13, 20)), (3, (2, 3, 5))])
+@pytest.mark.parametrize(
+    ("n", "size"), [(1, 4), (1, 1), (2, 1), (2, (5, 3)), (2, (11, 9)), (2, (13, 20)), (3, (2, 3, 5))]
+)
 def test_adaptive(n, size):
     check(call(f"adaptive_avg_pool{n}d", size), array(*SHAPES[n]))
     check(call(f"adaptive_max_pool{n}d", size, return_indices=True), array(*SHAPES[n]))
@@ -149,6 +153,8 @@ INTERPOLATE = [
 @pytest.mark.parametrize("dtype", ["float64", "float32", "bfloat16"])
 def test_interpolate(case, dtype):
     shape, kwargs = case
+    if kwargs.get("antialias") and dtype == "bfloat16":
+        pytest.skip("not in torch")
     fn = call("interpolate", **kwargs)
     check(fn, array(*shape), dtype=dtype)
     if len(shape) == 4:
@@ -178,8 +184,17 @@ PADS = [
 def test_pad(mode, shape, pad):
     check(call("pad", pad, mode), array(*shape))
     op = (lambda lib, x: mashal._ops.pad(x, pad, mode)) if mode != "constant" else call("pad", pad, mode, 2.5)
-    check(lambda lib, x: call("pad", pad, mode, *([2.5] if mode == "constant" else []))(lib, x) if lib is torch else op(lib, x), array(*shape))
-    check(lambda lib, x: call("pad", pad, mode)(lib, x) if lib is torch else mashal._ops.pad(x, pad, mode), array(*shape), dtype="bfloat16")
+    check(
+        lambda lib, x: (
+            call("pad", pad, mode, *([2.5] if mode == "constant" else []))(lib, x) if lib is torch else op(lib, x)
+        ),
+        array(*shape),
+    )
+    check(
+        lambda lib, x: call("pad", pad, mode)(lib, x) if lib is torch else mashal._ops.pad(x, pad, mode),
+        array(*shape),
+        dtype="bfloat16",
+    )
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,8 @@ _ROOMS = (
     "dropout",
     "attention",
     "optimizers",
+    "decompositions",
+    "linalg",
 )
 for _room in _ROOMS:
     import_module(f"{__name__}.{_room}")
