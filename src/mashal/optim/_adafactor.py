@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .. import Tensor, finfo, zeros
-from .optimizer import Group, GroupOptimizer, ParamsT, State, average_, number, require, step_counter
+from ._group import Group, GroupOptimizer, ParamsT, State, average_, number, require, step_counter
 
 __all__ = ["Adafactor"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .. import Tensor, bfloat16, zeros_like
-from .optimizer import Group, GroupOptimizer, ParamsT, State, average_, decay, number, require
+from ._group import Group, GroupOptimizer, ParamsT, State, average_, decay, number, require
 
 __all__ = ["Muon"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .. import Tensor, zeros_like
-from .optimizer import Group, GroupOptimizer, ParamsT, State, check_lr, descend, live, require, step_counter
+from ._group import Group, GroupOptimizer, ParamsT, State, check_lr, descend, live, require, step_counter
 
 __all__ = ["Adadelta"]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import Tensor, _ops, maximum, zeros_like
 from ._fused import fits
-from .optimizer import (
+from ._group import (
     Group,
     GroupOptimizer,
     ParamsT,

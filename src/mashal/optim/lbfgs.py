@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from .. import Tensor, cat, enable_grad, no_grad, view_as_real
-from .optimizer import Closure, Optimizer, ParamsT, State, check_lr, require
+from ._group import check_lr, require
+from .optimizer import Closure, Optimizer, ParamsT, State
 
 __all__ = ["LBFGS"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import Tensor, where, zeros_like
-from .optimizer import (
+from ._group import (
     Group,
     GroupOptimizer,
     ParamsT,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .. import Tensor, zeros_like
-from .optimizer import (
+from ._group import (
     Group,
     GroupOptimizer,
     ParamsT,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .. import Tensor, full_like, ones_like, where, zeros_like
-from .optimizer import Group, GroupOptimizer, ParamsT, State, check_lr, kept, number, require, step_counter
+from ._group import Group, GroupOptimizer, ParamsT, State, check_lr, kept, number, require, step_counter
 
 __all__ = ["Rprop"]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import Tensor, _ops, empty_like
 from ._fused import fits
-from .optimizer import Group, GroupOptimizer, ParamsT, check_fused, check_lr, descend, kept, live, number, require
+from ._group import Group, GroupOptimizer, ParamsT, check_fused, check_lr, descend, kept, live, number, require
 
 __all__ = ["SGD"]
 
