@@ -80,6 +80,7 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
     view->strides = plain ? nullptr : numbers + n;
     view->suboffsets = nullptr;
     view->internal = numbers;
+    t->storage->mark_exported();
     return 0;
 }
 void drop_buffer(PyObject*, Py_buffer* view) { delete[] static_cast<Py_ssize_t*>(view->internal); }
@@ -314,6 +315,7 @@ PyObject* to_dlpack(PyObject*, PyObject* o) {
         };
         Tensor t = as_tensor(o);
         MASHAL_CHECK_AS(NotImplemented, t.device().is_cpu(), "__dlpack__", "only CPU tensors are exported");
+        t->storage->mark_exported();
         auto* held = new Held{{}, t.sizes(), t.strides(), detach(t)};
         held->managed.tensor = {t.numel() ? t.data<char>() : nullptr,
                                 {1, 0},
