@@ -87,7 +87,11 @@ void drop_buffer(PyObject*, Py_buffer* view) { delete[] static_cast<Py_ssize_t*>
 
 // ---- nested data ----
 
-bool is_scalar(PyObject* o) { return PyFloat_Check(o) || PyLong_Check(o) || PyComplex_Check(o); }
+// A Python number. NumPy's float64 and complex128 derive from Python's, but keep their own type: they offer a buffer.
+bool is_scalar(PyObject* o) {
+    if (PyFloat_CheckExact(o) || PyLong_CheckExact(o) || PyBool_Check(o) || PyComplex_CheckExact(o)) return true;
+    return (PyFloat_Check(o) || PyLong_Check(o) || PyComplex_Check(o)) && !PyObject_CheckBuffer(o);
+}
 
 bool has_buffer(PyObject* o) { return PyObject_CheckBuffer(o) && !PyBytes_Check(o) && !PyByteArray_Check(o); }
 
