@@ -291,8 +291,7 @@ void run_pointwise(Call& call) {
     plan.compute = compute_dtype(computed);
     plan.loop = p.find_loop(plan.compute, &plan.loop_out);
     if (plan.loop == nullptr)
-        raise_error(is_complex(common) || common == DType::Bool ? ErrorKind::Runtime : ErrorKind::NotImplemented,
-                    call.name(), "not implemented for '", dtype_legacy_name(common), "'");
+        raise_error(ErrorKind::NotImplemented, call.name(), "not implemented for '", dtype_legacy_name(common), "'");
     DType result = output_type(p.promotion, computed);
 
     SmallVec<double, 4> params;

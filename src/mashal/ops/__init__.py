@@ -23,6 +23,7 @@ _ROOMS = (
     "complex",
     "extrema",
     "activations",
+    "polynomials",
     "joining",
     "indexing",
     "masking",

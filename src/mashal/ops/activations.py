@@ -237,7 +237,7 @@ elu.vjp(
 _elu_backward.vjp(
     grad=lambda g, input, alpha, scale, input_scale: _elu_backward(g, input, alpha, scale, input_scale),
     input=lambda g, grad, input, alpha, scale, input_scale: where(
-        input > 0, 0, g * grad * (input * input_scale).exp() * (alpha * scale * input_scale * input_scale)
+        input >= 0, 0, g * grad * (input * input_scale).exp() * (alpha * scale * input_scale * input_scale)
     ),
 )
 
@@ -340,7 +340,7 @@ _softplus_backward.vjp(grad=lambda g, input, beta, threshold: _softplus_backward
 def _(g: Tensor, grad: Tensor, input: Tensor, beta: float, threshold: float) -> Tensor:
     z = input * beta
     s = z.sigmoid()
-    return where(z > threshold, 0, g * grad * (s * (1 - s)) * beta)
+    return where(z >= threshold, 0, g * grad * (s * (1 - s)) * beta)
 
 
 silu = pointwise(

@@ -224,7 +224,7 @@ sign = pointwise(
 )
 sign.vjp(input=zeros)
 
-sgn = pointwise(
+sgn: Any = pointwise(
     "sgn(Tensor input) -> Tensor",
     "same",
     "``z / |z|``, 0 at 0: the sign, for complex numbers too.",

@@ -20,7 +20,7 @@ _conj = pointwise(
     gradient="``conj(g)``.",
     loop="conj_physical",
 )
-_conj.vjp(input=lambda g: conj_physical(g))
+_conj.vjp(input=lambda g: conjugate(g))
 
 
 def conjugate(value: Any) -> Any:

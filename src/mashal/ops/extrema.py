@@ -215,6 +215,8 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
         >>> mashal.clamp(mashal.tensor([-1.0, 0.5, 2.0]), 0, 1)
         tensor([0.0000, 0.5000, 1.0000])
     """
+    if isinstance(min, (int, float)) and isinstance(max, (int, float)) and input.dtype.is_floating_point:
+        return _clamp(input, min, max)
     primitive, bounds = _clamp_call(input, min, max)
     return primitive(_widened(input, bounds), *bounds)
 
@@ -285,7 +287,7 @@ where.vjp(input=lambda g, condition: where(condition, g, 0), other=lambda g, con
 
 @where.overloaded
 def _(condition: Tensor) -> tuple[Tensor, ...]:
-    return condition.nonzero(as_tuple=True)  # type: ignore[no-any-return]
+    return condition.nonzero(as_tuple=True)
 
 
 def _where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
@@ -295,14 +297,40 @@ def _where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
 
 _core.Tensor.where = _where_method
 
-heaviside = pointwise(
-    "heaviside(Tensor input, Tensor values) -> Tensor",
+_heaviside = pointwise(
+    "_heaviside(Tensor input, Tensor values) -> Tensor",
     "same",
     "The step function: 0 below 0, 1 above, ``values`` at 0.",
-    example="mashal.heaviside(mashal.tensor([-1.0, 0.0, 2.0]), mashal.tensor([0.5]))\ntensor([0.0000, 0.5000, 1.0000])",
-    inplace=True,
+    loop="heaviside",
 )
-heaviside.nondifferentiable("a step function")
+_heaviside.nondifferentiable("a step function")
+
+
+@composite(method=True, out=True, inplace=True)
+def heaviside(input: Tensor, values: Tensor) -> Tensor:
+    """The step function: 0 below 0, 1 above, ``values`` at 0.
+
+    Args:
+        input: real tensor of any shape.
+        values: tensor of the same type that broadcasts with it.
+
+    Returns:
+        a tensor of the broadcast shape and the same type, without gradient.
+
+    Raises:
+        RuntimeError: the types differ.
+
+    Example:
+        >>> import mashal
+        >>> mashal.heaviside(mashal.tensor([-1.0, 0.0, 2.0]), mashal.tensor([0.5]))
+        tensor([0.0000, 0.5000, 1.0000])
+    """
+    if input.dtype != values.dtype:
+        raise RuntimeError(
+            f"heaviside: input and values must have one type, got input {input.dtype} and values {values.dtype}."
+        )
+    return _heaviside(input, values)
+
 
 # ---- nan ----
 

@@ -8,6 +8,7 @@ from .. import _core
 from .._core import Tensor
 from ._pointwise import pointwise
 from ._registry import alias, composite
+from .creation import ones_like
 
 # ---- comparison ----
 
@@ -273,7 +274,7 @@ def isreal(input: Tensor) -> Tensor:
         >>> mashal.isreal(mashal.tensor([1 + 0j, 1 + 1j]))
         tensor([ True, False])
     """
-    return eq(input.imag, 0) if input.dtype.is_complex else input.new_ones(input.shape, dtype=_core.bool)
+    return eq(input.imag, 0) if input.dtype.is_complex else ones_like(input, dtype=_core.bool)
 
 
 @composite(method=True)

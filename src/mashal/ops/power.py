@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import _core
+from .. import _core, return_types
 from .._core import Tensor
 from ._pointwise import in_place, is_number, pointwise, zeros
 from ._registry import composite
 from .complex import conjugate
+from .extrema import where
 
 square = pointwise(
     "square(Tensor input) -> Tensor",
@@ -162,11 +163,13 @@ def pow_(input: Tensor, exponent: Any) -> Tensor:
     return (_pow_scalar_in_place if _keeps_type(input.dtype, exponent) else _pow_in_place)(input, exponent)
 
 
+_pow_without_out: Any = pow.__wrapped__  # type: ignore[attr-defined]
+
+
 def _power_operator(input: Any, exponent: Any) -> Any:
-    for value in (input, exponent):
-        if not isinstance(value, Tensor) and not is_number(value):
-            return NotImplemented
-    return pow(input, exponent)
+    if not (isinstance(exponent, Tensor) or is_number(exponent)) or not (isinstance(input, Tensor) or is_number(input)):
+        return NotImplemented
+    return _pow_without_out(input, exponent)
 
 
 _core.set_operator("pow", _power_operator)
@@ -237,3 +240,41 @@ def ldexp(input: Tensor, other: Tensor) -> Tensor:
         tensor([ 4., 24.])
     """
     return input * pow(2.0, other)
+
+
+@composite(method=True, out=True)
+def frexp(input: Tensor) -> tuple[Tensor, Tensor]:
+    """Mantissa and exponent: ``input = mantissa * 2**exponent`` with ``1/2 <= |mantissa| < 1``.
+
+    Args:
+        input: floating-point tensor of any shape.
+
+    Returns:
+        the named tuple (mantissa, exponent): the type of ``input``, and int32; zeros, infinities and nan keep their
+        value as mantissa, with exponent 0.
+
+    Raises:
+        RuntimeError: the input is no floating-point tensor.
+
+    Gradient:
+        of the mantissa ``g / 2**exponent``.
+
+    Example:
+        >>> import mashal
+        >>> mashal.frexp(mashal.tensor([6.0, 0.25]))
+        mashal.return_types.frexp(
+        mantissa=tensor([0.7500, 0.5000]),
+        exponent=tensor([ 3, -1], dtype=mashal.int32))
+    """
+    if not input.dtype.is_floating_point:
+        raise RuntimeError(f"frexp: input must be floating-point, got input {tuple(input.shape)} {input.dtype}.")
+    with _core.no_grad_guard():
+        # Exact powers of two; in double, so that neither they nor their reciprocals leave the range.
+        size = input.to(_core.float64).abs()
+        exponent = size.log2().floor() + 1
+        mantissa = size * (-exponent).exp2()
+        # The logarithm may round across a power of two.
+        exponent = exponent + (mantissa >= 1).to(_core.float64) - (mantissa < 0.5).to(_core.float64)
+        exponent = where((size == 0) | ~size.isfinite(), 0, exponent)
+    mantissa = (input.to(_core.float64) * (-exponent).exp2()).to(input.dtype)
+    return return_types.frexp((mantissa, exponent.to(_core.int32)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from .. import _core
 from .._core import Tensor
@@ -135,7 +136,7 @@ lgamma = pointwise(
 )
 lgamma.vjp(input=lambda g, input: g * digamma(input))
 
-digamma = pointwise(
+digamma: Any = pointwise(
     "digamma(Tensor input) -> Tensor",
     "float",
     "The derivative of lgamma.",
@@ -145,7 +146,7 @@ digamma = pointwise(
 )
 digamma.vjp(input=lambda g, input: g * _polygamma(input, 1))
 
-_polygamma = pointwise(
+_polygamma: Any = pointwise(
     "_polygamma(Tensor input, int n) -> Tensor",
     "float",
     "The n-th derivative of digamma, n > 0.",
@@ -296,7 +297,7 @@ i0e = pointwise(
 )
 i0e.vjp(input=lambda g, input, out: g * (i1e(input) - input.sgn() * out))
 
-i1 = pointwise(
+i1: Any = pointwise(
     "i1(Tensor input) -> Tensor",
     "float",
     "The modified Bessel function of the first kind, order 1.",
@@ -305,7 +306,7 @@ i1 = pointwise(
 )
 i1.vjp(input=lambda g, input, out: g * (i0(input) - out / input).masked_fill(input == 0, 0.5))
 
-i1e = pointwise(
+i1e: Any = pointwise(
     "i1e(Tensor input) -> Tensor",
     "float",
     "``exp(-|x|) i1(x)``.",
@@ -313,3 +314,26 @@ i1e = pointwise(
     namespace="special",
 )
 i1e.vjp(input=lambda g, input, out: g * (i0e(input) - out * (input.sgn() + 1 / input)).masked_fill(input == 0, 0.5))
+
+# ---- other Bessel functions ----
+
+
+def _bessel(name: str, summary: str, loop: str | None = None) -> Any:
+    primitive = pointwise(f"{name}(Tensor input) -> Tensor", "float", summary, namespace="special", loop=loop)
+    primitive.nondifferentiable("none in PyTorch either")
+    return primitive
+
+
+bessel_j0 = _bessel("bessel_j0", "The Bessel function of the first kind, order 0.")
+bessel_j1 = _bessel("bessel_j1", "The Bessel function of the first kind, order 1.")
+bessel_y0 = _bessel("bessel_y0", "The Bessel function of the second kind, order 0; nan below 0.")
+bessel_y1 = _bessel("bessel_y1", "The Bessel function of the second kind, order 1; nan below 0.")
+modified_bessel_k0 = _bessel(
+    "modified_bessel_k0", "The modified Bessel function of the second kind, order 0; nan below 0.", "bessel_k0"
+)
+modified_bessel_k1 = _bessel(
+    "modified_bessel_k1", "The modified Bessel function of the second kind, order 1; nan below 0.", "bessel_k1"
+)
+scaled_modified_bessel_k0 = _bessel("scaled_modified_bessel_k0", "``exp(x) k0(x)``; nan below 0.", "scaled_k0")
+scaled_modified_bessel_k1 = _bessel("scaled_modified_bessel_k1", "``exp(x) k1(x)``; nan below 0.", "scaled_k1")
+spherical_bessel_j0 = _bessel("spherical_bessel_j0", "``sin(x) / x``, 1 at 0.", "spherical_j0")

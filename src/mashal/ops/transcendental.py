@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from .._core import Tensor
 from ._pointwise import in_place, pointwise
@@ -186,7 +187,7 @@ sin = pointwise(
 )
 sin.vjp(input=lambda g, input: g * conjugate(cos(input)))
 
-cos = pointwise(
+cos: Any = pointwise(
     "cos(Tensor input) -> Tensor",
     "float",
     "The cosine of an angle in radians.",
@@ -305,7 +306,7 @@ sinh = pointwise(
 )
 sinh.vjp(input=lambda g, input: g * conjugate(cosh(input)))
 
-cosh = pointwise(
+cosh: Any = pointwise(
     "cosh(Tensor input) -> Tensor",
     "float",
     "The hyperbolic cosine.",
