@@ -35,7 +35,8 @@ def to_numpy(t: Any) -> np.ndarray:
     t = t.detach()
     if str(t.dtype).endswith("bfloat16"):
         t = t.float()
-    return np.asarray(t.resolve_conj().numpy() if isinstance(t, torch.Tensor) else t.numpy())
+    # force: torch has lazy conjugates and zeros.
+    return np.asarray(t.numpy(force=True) if isinstance(t, torch.Tensor) else t.numpy())
 
 
 def dtype_name(t: Any) -> str:
@@ -65,7 +66,7 @@ def assert_same(ours: Any, theirs: Any, record: Record, where: str, tol: float |
         assert np.array_equal(np.isfinite(p), finite), f"{where}: result {k}: infinities or NaN differ: {p} and {q}"
         if p.dtype.kind == "f":
             assert np.array_equal(p[~finite], q[~finite], equal_nan=True), f"{where}: result {k}: {p} and {q}"
-        error = np.abs(p - q)[finite] / np.maximum(1, np.abs(q)[finite])
+        error = np.abs(p[finite] - q[finite]) / np.maximum(1, np.abs(q[finite]))
         worst = error.max() if error.size else 0.0
         assert worst <= limit, f"{where}: result {k} is off by {worst:.3g} (allowed {limit:.3g})\nours {p}\ntorch {q}"
 
