@@ -47,4 +47,10 @@ Device parse_device(std::string_view text) {
     return d;
 }
 
+namespace {
+thread_local Device g_default_device;
+}
+Device default_device() { return g_default_device; }
+void set_default_device(Device d) { g_default_device = d; }
+
 }  // namespace mashal

@@ -22,4 +22,8 @@ std::string device_text(Device d);
 // Reads such a text; raises RuntimeError as PyTorch does for an unknown one.
 Device parse_device(std::string_view text);
 
+// Where factory functions put tensors when no device is named; each thread has its own, the CPU at first.
+Device default_device();
+void set_default_device(Device d);
+
 }  // namespace mashal

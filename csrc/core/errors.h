@@ -7,7 +7,7 @@
 
 namespace mashal {
 
-enum class ErrorKind { Runtime, Value, Type, Index, NotImplemented, OutOfMemory, ZeroDivision };
+enum class ErrorKind { Runtime, Value, Type, Index, NotImplemented, OutOfMemory, ZeroDivision, Assertion };
 
 class Error : public std::exception {
 public:

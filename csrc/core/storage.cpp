@@ -12,8 +12,16 @@ namespace mashal {
 ForeignOwnerHooks foreign_owner_hooks;
 BlockingHooks blocking_hooks;
 
+namespace {
+// PyTorch's words and class for a build without CUDA.
+Device present(Device d) {
+    MASHAL_CHECK_AS(Assertion, d.type != DeviceType::CUDA, "", "Torch not compiled with CUDA enabled");
+    return d;
+}
+}  // namespace
+
 Storage::Storage(size_t nbytes, Device device)
-    : data_(device.is_meta() ? nullptr : cpu_allocate(nbytes)), nbytes_(nbytes), device_(device) {}
+    : data_(present(device).is_meta() ? nullptr : cpu_allocate(nbytes)), nbytes_(nbytes), device_(device) {}
 
 Storage::Storage(void* data, size_t nbytes, Device device, Release release, void* context)
     : data_(data), nbytes_(nbytes), device_(device), release_(release), context_(context) {}
@@ -26,7 +34,9 @@ Storage::~Storage() {
 }
 
 void Storage::resize(size_t nbytes) {
-    MASHAL_CHECK(release_ == nullptr, "resize_", "cannot resize memory that mashal does not own");
+    MASHAL_CHECK(resizable(), "resize_",
+                 "Trying to resize storage that is not resizable: its memory belongs to, or is ",
+                 "shared with, another library. Use clone() first.");
     if (!device_.is_meta()) {
         void* fresh = cpu_allocate(nbytes);
         if (size_t common = std::min(nbytes, nbytes_)) std::memcpy(fresh, data_, common);

@@ -20,7 +20,10 @@ public:
     size_t nbytes() const { return nbytes_; }
     Device device() const { return device_; }
     bool is_foreign() const { return release_ != nullptr; }
-    // Grows or shrinks, keeping the common prefix. Foreign memory cannot be resized.
+    // Foreign memory cannot be resized, nor memory that others (NumPy, DLPack) hold the address of.
+    bool resizable() const { return release_ == nullptr && !exported_; }
+    void mark_exported() { exported_ = true; }
+    // Grows or shrinks, keeping the common prefix.
     void resize(size_t nbytes);
 
     // Counts in-place writes, so that autograd notices that a saved tensor has changed.
@@ -32,6 +35,7 @@ private:
     void* data_ = nullptr;
     size_t nbytes_ = 0;
     Device device_;
+    bool exported_ = false;
     Release release_ = nullptr;
     void* context_ = nullptr;
 };

@@ -17,7 +17,9 @@ DType dtype_or(const Call& c, size_t i, DType fallback) {
     return c.out_given ? c.out[0].dtype() : fallback;
 }
 Device device_or(const Call& c, size_t i, Device fallback) { return c.has(i) ? c.args[i].device() : fallback; }
-Device device_or_cpu(const Call& c, size_t i) { return device_or(c, i, {}); }
+Device device_or_default(const Call& c, size_t i) {
+    return device_or(c, i, c.out_given ? c.out[0].device() : default_device());
+}
 
 void apply_format(Call& c, size_t i) {
     if (!c.has(i)) return;
@@ -37,11 +39,13 @@ void announce(Call& c, IntSpan sizes, DType dtype, Device device) {
 
 // zeros, ones, empty(int[*] size, *, dtype? dtype=None, device? device=None[, memory_format? memory_format=None])
 void sized_shape(Call& c) {
-    announce(c, c.ints(0), dtype_or(c, 1, default_dtype()), device_or_cpu(c, 2));
+    announce(c, c.ints(0), dtype_or(c, 1, default_dtype()), device_or_default(c, 2));
     if (c.args.size() > 3) apply_format(c, 3);
 }
 // full(int[] size, Number fill_value, *, dtype? dtype=None, device? device=None)
-void full_shape(Call& c) { announce(c, c.ints(0), dtype_or(c, 2, c.args[1].scalar().dtype()), device_or_cpu(c, 3)); }
+void full_shape(Call& c) {
+    announce(c, c.ints(0), dtype_or(c, 2, c.args[1].scalar().dtype()), device_or_default(c, 3));
+}
 // new_zeros, new_ones, new_empty(Tensor input, int[*] size, *, dtype?, device?)
 void new_shape(Call& c) {
     const Tensor t = c.tensor(0);
@@ -70,7 +74,7 @@ void strided_shape(Call& c) {
     for (int64_t s : strides) MASHAL_CHECK(s >= 0, c.name(), "strides must not be negative, got ", shape_text(strides));
     checked_numel(c.name(), sizes);
     const DType dtype = At > 0 ? c.tensor(0).dtype() : default_dtype();
-    const Device device = At > 0 ? c.tensor(0).device() : Device{};
+    const Device device = At > 0 ? c.tensor(0).device() : default_device();
     c.specs.push_back({IntVec(sizes), dtype_or(c, At + 2, dtype), device_or(c, At + 3, device), IntVec(strides)});
 }
 
@@ -111,7 +115,7 @@ void arange_shape(Call& c) {
         n = std::ceil((last - first) / by);
     }
     MASHAL_CHECK(n >= 0 && n <= static_cast<double>(int64_t{1} << 58), "arange", "invalid size, possible overflow?");
-    c.result(IntVec{static_cast<int64_t>(n)}, dtype, device_or_cpu(c, 4));
+    c.result(IntVec{static_cast<int64_t>(n)}, dtype, device_or_default(c, 4));
 }
 
 // PyTorch's values to the last bit where its vector width allows it: it rounds the start of every group of lanes to T,
@@ -174,7 +178,7 @@ void space_shape(Call& c) {
     const char* name = Log ? "logspace" : "linspace";
     MASHAL_CHECK(c.i64(2) >= 0, name, "number of steps must be non-negative, got steps ", c.i64(2));
     const size_t at = Log ? 4 : 3;
-    c.result(IntVec{c.i64(2)}, space_dtype(c, at), device_or_cpu(c, at + 1));
+    c.result(IntVec{c.i64(2)}, space_dtype(c, at), device_or_default(c, at + 1));
 }
 
 // Counts from the nearer end, so that both ends are exact.
@@ -239,7 +243,7 @@ void logspace_kernel(Call& c) {
 void eye_shape(Call& c) {
     MASHAL_CHECK(c.i64(0) >= 0, "eye", "n must be greater or equal to 0, got n ", c.i64(0));
     MASHAL_CHECK(c.i64(1) >= 0, "eye", "m must be greater or equal to 0, got m ", c.i64(1));
-    c.result(IntVec{c.i64(0), c.i64(1)}, dtype_or(c, 2, default_dtype()), device_or_cpu(c, 3));
+    c.result(IntVec{c.i64(0), c.i64(1)}, dtype_or(c, 2, default_dtype()), device_or_default(c, 3));
 }
 void eye_kernel(Call& c) {
     const Tensor out = c.out[0];
@@ -271,7 +275,7 @@ void triangle_indices_shape(Call& c) {
         const RowRange r = triangle_row(c, i);
         n += r.to - r.from;
     }
-    c.result(IntVec{2, n}, dtype, device_or_cpu(c, 5));
+    c.result(IntVec{2, n}, dtype, device_or_default(c, 5));
 }
 
 void triangle_indices_kernel(Call& c) {

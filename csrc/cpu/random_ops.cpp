@@ -118,11 +118,15 @@ DType dtype_or(const Call& c, size_t i, DType fallback) {
     if (c.has(i)) return c.args[i].dtype();
     return c.out_given ? c.out[0].dtype() : fallback;
 }
+Device device_or_default(const Call& c, size_t i) {
+    if (c.has(i)) return c.args[i].device();
+    return c.out_given ? c.out[0].device() : default_device();
+}
 
 // rand, randn(int[*] size, *, Generator? generator=None, dtype? dtype=None, device? device=None)
 void sized_shape(Call& c) {
     checked_numel(c.name(), c.ints(0));
-    c.result(c.ints(0), dtype_or(c, 2, default_dtype()), c.has(3) ? c.args[3].device() : Device{});
+    c.result(c.ints(0), dtype_or(c, 2, default_dtype()), device_or_default(c, 3));
 }
 // rand_like, randn_like(Tensor input, *, Generator?, dtype?, device?, memory_format?)
 void like_shape(Call& c) {
@@ -157,7 +161,7 @@ void randperm_shape(Call& c) {
     MASHAL_CHECK(n >= 0, "randperm", "n must be >= 0, got n=", n, ".");
     MASHAL_CHECK(n - 1 <= largest_exact(dtype), "randperm", "n - 1 must be representable in ", dtype_name(dtype),
                  ", got n=", n, ". Use a wider dtype.");
-    c.result(IntVec{n}, dtype, c.has(3) ? c.args[3].device() : Device{});
+    c.result(IntVec{n}, dtype, device_or_default(c, 3));
 }
 void randperm_kernel(Call& c) {
     const Tensor out = c.out[0];

@@ -16,6 +16,7 @@ PyObject* translate_exception() noexcept {
             case ErrorKind::Value: type = PyExc_ValueError; break;
             case ErrorKind::Type: type = PyExc_TypeError; break;
             case ErrorKind::Index: type = PyExc_IndexError; break;
+            case ErrorKind::Assertion: type = PyExc_AssertionError; break;
             case ErrorKind::NotImplemented: type = PyExc_NotImplementedError; break;
             default: break;
         }

@@ -57,6 +57,15 @@ PyObject* py_set_default_dtype(PyObject*, PyObject* o) {
         Py_RETURN_NONE;
     });
 }
+PyObject* py_default_device(PyObject*, PyObject*) {
+    return guarded([] { return device_to_python(default_device()); });
+}
+PyObject* py_set_default_device(PyObject*, PyObject* o) {
+    return guarded([&]() -> PyObject* {
+        set_default_device(device_from(o));
+        Py_RETURN_NONE;
+    });
+}
 PyObject* py_resize_output(PyObject*, PyObject* args) {
     const char* name;
     PyObject *out, *sizes;
@@ -73,7 +82,6 @@ PyObject* py_empty(PyObject*, PyObject* args) {
     return guarded([&] {
         IntVec shape = ints_from(sizes, "empty");
         Device d = device == Py_None ? Device{} : device_from(device);
-        MASHAL_CHECK(d.type != DeviceType::CUDA, "empty", "no CUDA device is available");
         DType t = dtype == Py_None ? default_dtype() : dtype_from(dtype);
         if (strides == Py_None) return wrap(empty(shape, t, d));
         IntVec steps = ints_from(strides, "empty_strided");
@@ -97,6 +105,8 @@ PyMethodDef functions[] = {{"set_python_hooks", set_python_hooks, METH_VARARGS, 
                            {"can_cast", py_can_cast, METH_VARARGS, nullptr},
                            {"get_default_dtype", py_default_dtype, METH_NOARGS, nullptr},
                            {"set_default_dtype", py_set_default_dtype, METH_O, nullptr},
+                           {"get_default_device", py_default_device, METH_NOARGS, nullptr},
+                           {"set_default_device", py_set_default_device, METH_O, nullptr},
                            {"resize_output", py_resize_output, METH_VARARGS, nullptr},
                            {"empty", py_empty, METH_VARARGS, nullptr},
                            {"registered_op_names", py_registered_op_names, METH_NOARGS, nullptr},

@@ -234,11 +234,14 @@ Family family_from(std::string_view text) {
 }
 
 Promotion promotion_from(std::string_view text) {
-    static const std::pair<const char*, Promotion> table[] = {
-        {"same", Promotion::Same},        {"float", Promotion::Float},
-        {"compare", Promotion::Compare},  {"float_real", Promotion::FloatReal},
-        {"abs_like", Promotion::AbsLike}, {"bool_out", Promotion::BoolOut}, {"complex_out", Promotion::ComplexOut},
-        {"where", Promotion::Where}};
+    static const std::pair<const char*, Promotion> table[] = {{"same", Promotion::Same},
+                                                              {"float", Promotion::Float},
+                                                              {"compare", Promotion::Compare},
+                                                              {"float_real", Promotion::FloatReal},
+                                                              {"abs_like", Promotion::AbsLike},
+                                                              {"bool_out", Promotion::BoolOut},
+                                                              {"complex_out", Promotion::ComplexOut},
+                                                              {"where", Promotion::Where}};
     for (auto& [name, value] : table)
         if (text == name) return value;
     raise_error(ErrorKind::Value, "op", "unknown promotion '", text, "'");
