@@ -359,7 +359,12 @@ void run_pointwise(Call& call) {
         if (!tensors[k - 1].defined()) {
             op.constant = true;
             op.dtype = wanted;
-            store_scalar(op.value, wanted, inputs[k - 1]->scalar());
+            Scalar number = inputs[k - 1]->scalar();
+            // Python integers wrap in arithmetic, whatever the width of the tensor's type.
+            if (number.is_integral() && is_integral(wanted, true))
+                find_convert_loop(DType::I64, wanted)(1, op.value, &number.i);
+            else
+                store_scalar(op.value, wanted, number);
         } else {
             const Tensor& t = tensors[k - 1];
             op.dtype = t.dtype();

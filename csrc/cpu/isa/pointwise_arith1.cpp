@@ -64,7 +64,6 @@ void round_decimals_loop(int64_t n, void* out, const void* const* in, const doub
         unary_entry<op::functor, int64_t>(name)
 
 static constexpr PointwiseEntry kArith1[] = {
-    MASHAL_FLOATS1(positive),
     MASHAL_FLOATS1(neg),
     MASHAL_FLOATS1(abs),
     MASHAL_FLOATS1(square),
@@ -95,7 +94,6 @@ static constexpr PointwiseEntry kArith1[] = {
     MASHAL_FLOATS1(clamp_min),
     MASHAL_FLOATS1(clamp_max),
     MASHAL_FLOATS1(logical_not),
-    MASHAL_INTS1(positive),
     MASHAL_INTS_AS("neg", int_neg),
     MASHAL_INTS_AS("abs", int_abs),
     MASHAL_INTS_AS("square", int_square),
@@ -108,7 +106,6 @@ static constexpr PointwiseEntry kArith1[] = {
     MASHAL_INTS1(clamp_max),
     MASHAL_INTS1(logical_not),
     MASHAL_INTS1(bitwise_not),
-    unary_entry<op::positive, bool>("positive"),
     unary_entry<op::positive, bool>("sign"),
     unary_entry<op::positive, bool>("sgn"),
     unary_entry<op::bool_not, bool>("logical_not"),

@@ -21,7 +21,6 @@ MASHAL_OP2(hardsigmoid_backward, 0, scalar::hardsigmoid_backward(a, b))
 MASHAL_OP2(hardswish_backward, 0, scalar::hardswish_backward(a, b))
 MASHAL_OP2(shrink_backward, 1, scalar::shrink_backward(a, b, p[0]))
 MASHAL_OP2(elu_backward, 3, scalar::elu_backward(a, b, p[0], p[1], p[2]))
-MASHAL_OP2(elu_backward_from_result, 3, scalar::elu_backward_from_result(a, b, p[0], p[1], p[2]))
 
 MASHAL_OP2(mse, 0, scalar::mse(a, b))
 MASHAL_OP2(smooth_l1, 1, scalar::smooth_l1(a, b, p[0]))
@@ -52,7 +51,6 @@ static constexpr PointwiseEntry kBackward[] = {
     MASHAL_FLOATS2(hardswish_backward),
     MASHAL_FLOATS2(shrink_backward),
     MASHAL_FLOATS2(elu_backward),
-    MASHAL_FLOATS2(elu_backward_from_result),
     MASHAL_FLOATS2(mse),
     MASHAL_FLOATS2(smooth_l1),
     MASHAL_FLOATS2(huber),

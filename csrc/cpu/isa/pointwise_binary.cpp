@@ -32,7 +32,6 @@ MASHAL_OP2(hypot, 0, scalar::hypot(a, b))
 MASHAL_OP2(copysign, 0, scalar::copysign(a, b))
 MASHAL_OP2(nextafter, 0, scalar::nextafter(a, b))
 MASHAL_OP2(heaviside, 0, scalar::heaviside(a, b))
-MASHAL_OP2(ldexp, 0, scalar::ldexp(a, b))
 MASHAL_OP2(xlogy, 0, scalar::xlogy(a, b))
 MASHAL_OP2(xlog1py, 0, scalar::xlog1py(a, b))
 MASHAL_OP2(logaddexp, 0, scalar::logaddexp(a, b))
@@ -122,7 +121,6 @@ static constexpr PointwiseEntry kBinary[] = {
     MASHAL_FLOATS2(copysign),
     MASHAL_FLOATS2(nextafter),
     MASHAL_FLOATS2(heaviside),
-    MASHAL_FLOATS2(ldexp),
     MASHAL_FLOATS2(xlogy),
     MASHAL_FLOATS2(xlog1py),
     MASHAL_FLOATS2(logaddexp),

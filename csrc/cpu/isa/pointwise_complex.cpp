@@ -28,15 +28,12 @@ MASHAL_OP1(asinh, 0, scalar::asinh(a))
 MASHAL_OP1(acosh, 0, scalar::acosh(a))
 MASHAL_OP1(atanh, 0, scalar::atanh(a))
 MASHAL_OP1(sinc, 0, scalar::sinc(a))
-MASHAL_OP1(positive, 0, a)
 MASHAL_OP1(neg, 0, -a)
 MASHAL_OP1(conj_physical, 0, scalar::conj(a))
 MASHAL_OP1(square, 0, a* a)
 MASHAL_OP1(sgn, 0, scalar::sgn(a))
 MASHAL_OP1(abs, 0, scalar::abs(a))
 MASHAL_OP1(angle, 0, scalar::angle(a))
-MASHAL_OP1(real, 0, a.re)
-MASHAL_OP1(imag, 0, a.im)
 MASHAL_OP1(isnan, 0, scalar::isnan(a))
 MASHAL_OP1(isinf, 0, scalar::isinf(a))
 MASHAL_OP1(isfinite, 0, scalar::isfinite(a))
@@ -109,15 +106,12 @@ static constexpr PointwiseEntry kComplex[] = {
     MASHAL_COMPLEX1(acosh),
     MASHAL_COMPLEX1(atanh),
     MASHAL_COMPLEX1(sinc),
-    MASHAL_COMPLEX1(positive),
     MASHAL_COMPLEX1(neg),
     MASHAL_COMPLEX1(conj_physical),
     MASHAL_COMPLEX1(square),
     MASHAL_COMPLEX1(sgn),
     MASHAL_COMPLEX1(abs),
     MASHAL_COMPLEX1(angle),
-    MASHAL_COMPLEX1(real),
-    MASHAL_COMPLEX1(imag),
     MASHAL_COMPLEX1(isnan),
     MASHAL_COMPLEX1(isinf),
     MASHAL_COMPLEX1(isfinite),

@@ -46,11 +46,9 @@ MASHAL_OP1(gelu, 0, scalar::gelu(a))
 MASHAL_OP1(gelu_tanh, 0, scalar::gelu_tanh(a))
 MASHAL_OP1(elu, 3, scalar::elu(a, p[0], p[1], p[2]))
 MASHAL_OP1(selu, 0, scalar::elu(a, T(1.6732632423543772848), T(1.0507009873554804934), T(1)))
-MASHAL_OP1(celu, 1, scalar::elu(a, p[0], T(1), T(1) / p[0]))
 MASHAL_OP1(threshold, 2, scalar::threshold(a, p[0], p[1]))
 MASHAL_OP1(leaky_relu, 1, scalar::leaky_relu(a, p[0]))
 MASHAL_OP1(hardtanh, 2, scalar::hardtanh(a, p[0], p[1]))
-MASHAL_OP1(relu6, 0, scalar::hardtanh(a, T(0), T(6)))
 MASHAL_OP1(hardsigmoid, 0, scalar::hardsigmoid(a))
 MASHAL_OP1(hardswish, 0, scalar::hardswish(a))
 MASHAL_OP1(softshrink, 1, scalar::softshrink(a, p[0]))
@@ -93,18 +91,15 @@ static constexpr PointwiseEntry kUnary[] = {
     MASHAL_FLOATS1(gelu_tanh),
     MASHAL_FLOATS1(elu),
     MASHAL_FLOATS1(selu),
-    MASHAL_FLOATS1(celu),
     MASHAL_FLOATS1(threshold),
     MASHAL_FLOATS1(leaky_relu),
     MASHAL_FLOATS1(hardtanh),
-    MASHAL_FLOATS1(relu6),
     MASHAL_FLOATS1(hardsigmoid),
     MASHAL_FLOATS1(hardswish),
     MASHAL_FLOATS1(softshrink),
     MASHAL_FLOATS1(hardshrink),
     MASHAL_INTS1(threshold),
     MASHAL_INTS1(hardtanh),
-    MASHAL_INTS1(relu6),
 };
 
 PointwiseTable pointwise_unary() { return MASHAL_TABLE_OF(kUnary); }

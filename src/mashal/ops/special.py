@@ -50,6 +50,7 @@ erfcx = pointwise(
     "float",
     "``exp(x**2) erfc(x)``, which neither overflows nor vanishes for large x.",
     gradient="``g (2 x out - 2 / sqrt(pi))``.",
+    example="mashal.special.erfcx(mashal.tensor([0.0, 30.0]))\ntensor([1.0000, 0.0188])",
     namespace="special",
 )
 erfcx.vjp(input=lambda g, input, out: g * (2 * input * out - 2 / _SQRT_PI))
@@ -61,6 +62,7 @@ ndtr = pointwise(
     "float",
     "The distribution function of the standard normal distribution.",
     gradient="``g exp(-x**2 / 2) / sqrt(2 pi)``.",
+    example="mashal.special.ndtr(mashal.tensor([0.0, 1.0]))\ntensor([0.5000, 0.8413])",
     namespace="special",
 )
 ndtr.vjp(input=lambda g, input: g * (input * input * -0.5).exp() * (1 / _SQRT_2PI))
@@ -70,6 +72,7 @@ log_ndtr = pointwise(
     "float",
     "The logarithm of :func:`ndtr`, accurate in the lower tail.",
     gradient="``g sqrt(2 / pi) / erfcx(-x / sqrt(2))``.",
+    example="mashal.special.log_ndtr(mashal.tensor([0.0, -30.0]))\ntensor([  -0.6931, -454.3213])",
     namespace="special",
 )
 log_ndtr.vjp(input=lambda g, input: g / erfcx(input * -math.sqrt(0.5)) * math.sqrt(2 / math.pi))
@@ -79,6 +82,7 @@ ndtri = pointwise(
     "float",
     "The inverse of :func:`ndtr`; nan outside [0, 1].",
     gradient="``g sqrt(2 pi) exp(out**2 / 2)``.",
+    example="mashal.special.ndtri(mashal.tensor([0.5, 0.9]))\ntensor([0.0000, 1.2816])",
     namespace="special",
 )
 ndtri.vjp(input=lambda g, out: g * (out * out * 0.5).exp() * _SQRT_2PI)
@@ -88,6 +92,7 @@ entr = pointwise(
     "float",
     "``-x log(x)``: 0 at 0, minus infinity below.",
     gradient="``-g (1 + log(x))``.",
+    example="mashal.special.entr(mashal.tensor([0.0, 0.5]))\ntensor([0.0000, 0.3466])",
     namespace="special",
 )
 entr.vjp(input=lambda g, input: g * -(input.log() + 1))
@@ -112,6 +117,7 @@ xlog1py = pointwise(
     "float",
     "``input * log1p(other)``, 0 where ``input`` is 0 and ``other`` is a number.",
     gradient="``g log1p(other)``, 0 where input is 0 and other <= -1; ``g input / (1 + other)``.",
+    example="mashal.special.xlog1py(mashal.tensor([2.0]), mashal.tensor([1.0]))\ntensor([1.3863])",
     namespace="special",
 )
 xlog1py.vjp(
@@ -266,6 +272,7 @@ zeta = pointwise(
     "float",
     "The Hurwitz zeta function: the sum over k >= 0 of ``(k + other)**-input``.",
     gradient="of ``other``: ``-g input zeta(input + 1, other)``; of ``input`` there is none.",
+    example="mashal.special.zeta(mashal.tensor([2.0]), mashal.tensor([1.0]))\ntensor([1.6449])",
     namespace="special",
 )
 zeta.vjp(other=lambda g, input, other: g * -input * zeta(input + 1, other))
@@ -293,6 +300,7 @@ i0e = pointwise(
     "float",
     "``exp(-|x|) i0(x)``.",
     gradient="``g (i1e(x) - sgn(x) out)``.",
+    example="mashal.special.i0e(mashal.tensor([0.0, 1.0]))\ntensor([1.0000, 0.4658])",
     namespace="special",
 )
 i0e.vjp(input=lambda g, input, out: g * (i1e(input) - input.sgn() * out))
@@ -302,6 +310,7 @@ i1: Any = pointwise(
     "float",
     "The modified Bessel function of the first kind, order 1.",
     gradient="``g (i0(x) - out / x)``, ``g / 2`` at 0.",
+    example="mashal.special.i1(mashal.tensor([0.0, 1.0]))\ntensor([0.0000, 0.5652])",
     namespace="special",
 )
 i1.vjp(input=lambda g, input, out: g * (i0(input) - out / input).masked_fill(input == 0, 0.5))
@@ -311,6 +320,7 @@ i1e: Any = pointwise(
     "float",
     "``exp(-|x|) i1(x)``.",
     gradient="``g (i0e(x) - out (sgn(x) + 1 / x))``, ``g / 2`` at 0.",
+    example="mashal.special.i1e(mashal.tensor([0.0, 1.0]))\ntensor([0.0000, 0.2079])",
     namespace="special",
 )
 i1e.vjp(input=lambda g, input, out: g * (i0e(input) - out * (input.sgn() + 1 / input)).masked_fill(input == 0, 0.5))
@@ -318,22 +328,39 @@ i1e.vjp(input=lambda g, input, out: g * (i0e(input) - out * (input.sgn() + 1 / i
 # ---- other Bessel functions ----
 
 
-def _bessel(name: str, summary: str, loop: str | None = None) -> Any:
-    primitive = pointwise(f"{name}(Tensor input) -> Tensor", "float", summary, namespace="special", loop=loop)
+def _bessel(name: str, summary: str, shown: str, loop: str | None = None) -> Any:
+    primitive = pointwise(
+        f"{name}(Tensor input) -> Tensor",
+        "float",
+        summary,
+        example=f"mashal.special.{name}(mashal.tensor([1.0, 2.0]))\ntensor([{shown}])",
+        namespace="special",
+        loop=loop,
+    )
     primitive.nondifferentiable("none in PyTorch either")
     return primitive
 
 
-bessel_j0 = _bessel("bessel_j0", "The Bessel function of the first kind, order 0.")
-bessel_j1 = _bessel("bessel_j1", "The Bessel function of the first kind, order 1.")
-bessel_y0 = _bessel("bessel_y0", "The Bessel function of the second kind, order 0; nan below 0.")
-bessel_y1 = _bessel("bessel_y1", "The Bessel function of the second kind, order 1; nan below 0.")
+bessel_j0 = _bessel("bessel_j0", "The Bessel function of the first kind, order 0.", "0.7652, 0.2239")
+bessel_j1 = _bessel("bessel_j1", "The Bessel function of the first kind, order 1.", "0.4401, 0.5767")
+bessel_y0 = _bessel("bessel_y0", "The Bessel function of the second kind, order 0; nan below 0.", "0.0883, 0.5104")
+bessel_y1 = _bessel("bessel_y1", "The Bessel function of the second kind, order 1; nan below 0.", "-0.7812, -0.1070")
 modified_bessel_k0 = _bessel(
-    "modified_bessel_k0", "The modified Bessel function of the second kind, order 0; nan below 0.", "bessel_k0"
+    "modified_bessel_k0",
+    "The modified Bessel function of the second kind, order 0; nan below 0.",
+    "0.4210, 0.1139",
+    "bessel_k0",
 )
 modified_bessel_k1 = _bessel(
-    "modified_bessel_k1", "The modified Bessel function of the second kind, order 1; nan below 0.", "bessel_k1"
+    "modified_bessel_k1",
+    "The modified Bessel function of the second kind, order 1; nan below 0.",
+    "0.6019, 0.1399",
+    "bessel_k1",
 )
-scaled_modified_bessel_k0 = _bessel("scaled_modified_bessel_k0", "``exp(x) k0(x)``; nan below 0.", "scaled_k0")
-scaled_modified_bessel_k1 = _bessel("scaled_modified_bessel_k1", "``exp(x) k1(x)``; nan below 0.", "scaled_k1")
-spherical_bessel_j0 = _bessel("spherical_bessel_j0", "``sin(x) / x``, 1 at 0.", "spherical_j0")
+scaled_modified_bessel_k0 = _bessel(
+    "scaled_modified_bessel_k0", "``exp(x) k0(x)``; nan below 0.", "1.1445, 0.8416", "scaled_k0"
+)
+scaled_modified_bessel_k1 = _bessel(
+    "scaled_modified_bessel_k1", "``exp(x) k1(x)``; nan below 0.", "1.6362, 1.0335", "scaled_k1"
+)
+spherical_bessel_j0 = _bessel("spherical_bessel_j0", "``sin(x) / x``, 1 at 0.", "0.8415, 0.4546", "spherical_j0")
