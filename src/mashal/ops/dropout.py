@@ -7,10 +7,13 @@ from typing import Any
 
 from .. import _core
 from .._core import Tensor
+from ._pointwise import in_place
 from ._registry import composite, op
 from .activations import leaky_relu
 from .creation import empty_like, ones_like
 from .random import _bernoulli_
+
+_leaky_relu_in_place = in_place(leaky_relu)
 
 
 @op("_masked_scale(Tensor input, Tensor mask, float keep) -> Tensor", out=False)
@@ -181,9 +184,9 @@ def _rrelu(input: Tensor, lower: float, upper: float, training: bool, generator:
     if lower > upper:
         raise RuntimeError(f"rrelu: lower must not exceed upper, got lower={lower} and upper={upper}.")
     if not training:
-        product = leaky_relu(input, (lower + upper) / 2)
-    else:
-        product = (input.contiguous() * _rrelu_noise(input, lower, upper, generator)).to(input.dtype)
+        slope = (lower + upper) / 2
+        return _leaky_relu_in_place(input, slope) if inplace else leaky_relu(input, slope)
+    product = (input.contiguous() * _rrelu_noise(input, lower, upper, generator)).to(input.dtype)
     return input.copy_(product) if inplace else product
 
 
