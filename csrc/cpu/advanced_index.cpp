@@ -36,21 +36,21 @@ struct Blocks {
 template <class T>
 void read_blocks(const Blocks& b, const T* src, T* dst) {
     const int64_t np = static_cast<int64_t>(b.positions.size()), n = b.block;
+    const int64_t* positions = b.positions.data();
     parallel_for(0, b.count(), std::max<int64_t>(1, kGrain / std::max<int64_t>(n, 1)), [&](int64_t begin, int64_t end) {
-        int64_t a = begin / np, p = begin % np;
         T* out = dst + begin * n;
-        for (int64_t i = begin; i < end; i++, out += n) {
-            const T* from = src + b.before[static_cast<size_t>(a)] + b.positions[static_cast<size_t>(p)];
+        for (int64_t i = begin; i < end;) {
+            const T* from = src + b.before[static_cast<size_t>(i / np)];
+            const int64_t p0 = i % np, p1 = std::min(np, p0 + end - i);
+            i += p1 - p0;
             if (n == 1) {
-                *out = *from;
+                for (int64_t p = p0; p < p1; p++) *out++ = from[positions[p]];
             } else if (b.after.empty()) {
-                std::memcpy(out, from, static_cast<size_t>(n) * sizeof(T));
+                for (int64_t p = p0; p < p1; p++, out += n)
+                    std::memcpy(out, from + positions[p], static_cast<size_t>(n) * sizeof(T));
             } else {
-                for (int64_t j = 0; j < n; j++) out[j] = from[b.after[static_cast<size_t>(j)]];
-            }
-            if (++p == np) {
-                p = 0;
-                a++;
+                for (int64_t p = p0; p < p1; p++)
+                    for (int64_t offset : b.after) *out++ = from[positions[p] + offset];
             }
         }
     });

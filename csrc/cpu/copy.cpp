@@ -76,6 +76,8 @@ void move_rectangle(const Rectangle& r, void* dst, const void* src) {
             std::memcpy(d, s, static_cast<size_t>(r.n) * sizeof(T));
         } else if (r.dst == 1 && r.src == 0) {
             std::fill_n(d, r.n, *s);
+        } else if (r.dst == 1 && r.src == -1) {
+            for (int64_t i = 0; i < r.n; i++) d[i] = s[-i];
         } else if (r.dst == 1) {
             for (int64_t i = 0; i < r.n; i++) d[i] = s[i * r.src];
         } else if (r.src == 1) {

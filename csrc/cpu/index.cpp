@@ -46,27 +46,38 @@ void gather_kernel(Call& c) {
     if (index.numel() == 0) return;
     const size_t dim = static_cast<size_t>(wrap_dim("gather", c.i64(1), input.dim()));
     const int64_t limit = input.sizes()[dim], dim_step = input.strides()[dim], d = static_cast<int64_t>(dim);
-    IntVec base = input.strides();
-    base[dim] = 0;
-    const IntSpan sizes = index->sizes;
-    const int64_t lo = out.strides().back(), lx = index.strides().back(), lb = base.back();
-    const std::array<IntSpan, 3> strides{out->strides, index->strides, base};
+    // Dimensions of one index each are dropped from the walk; the place along `dim` comes from the index alone.
+    IntVec sizes, so, sx, base;
+    for (size_t i = 0; i < index.sizes().size(); i++) {
+        if (index.sizes()[i] == 1 && (!sizes.empty() || i + 1 < index.sizes().size())) continue;
+        sizes.push_back(index.sizes()[i]);
+        so.push_back(out.strides()[i]);
+        sx.push_back(index.strides()[i]);
+        base.push_back(i == dim ? 0 : input.strides()[i]);
+    }
+    const int64_t lo = so.back(), lx = sx.back(), lb = base.back();
     visit_size(input.dtype(), [&](auto tag) {
         using T = decltype(tag);
         T* o0 = out.data<T>();
         const int64_t* x0 = index.data<int64_t>();
         const T* s0 = input.data<T>();
         AllowThreads threads(index.numel() > kGrain);
-        parallel_rows<3>(sizes, strides, 1, [&](const auto& at, int64_t n) {
+        parallel_rows<3>(sizes, {so, sx, base}, 1, [&](const auto& at, int64_t n) {
             T* o = o0 + at[0];
             const int64_t* x = x0 + at[1];
             const T* s = s0 + at[2];
-            for (int64_t j = 0; j < n; j++) {
-                const int64_t k = x[j * lx];
-                if (k < 0 || k >= limit) [[unlikely]]
-                    raise_index("gather", k, d, limit);
-                o[j * lo] = s[j * lb + k * dim_step];
-            }
+            auto run = [&](int64_t lo, int64_t lx, int64_t lb, int64_t step) {
+                for (int64_t j = 0; j < n; j++) {
+                    const int64_t k = x[j * lx];
+                    if (static_cast<uint64_t>(k) >= static_cast<uint64_t>(limit)) [[unlikely]]
+                        raise_index("gather", k, d, limit);
+                    o[j * lo] = s[j * lb + k * step];
+                }
+            };
+            if (lo == 1 && lx == 1 && lb == 0 && dim_step == 1)
+                run(1, 1, 0, 1);
+            else
+                run(lo, lx, lb, dim_step);
         });
     });
 }
@@ -89,9 +100,9 @@ void scatter_loop(std::string_view op, const Tensor& out, size_t dim, const Tens
     T* o0 = out.data<T>();
     const int64_t* x0 = index.data<int64_t>();
     auto checked = [&](int64_t k) {
-        if (k < 0 || k >= limit) [[unlikely]]
+        if (static_cast<uint64_t>(k) >= static_cast<uint64_t>(limit)) [[unlikely]]
             raise_index(op, k, d, limit);
-        return k * mo;
+        return k;
     };
     AllowThreads threads(index.numel() > kGrain);
     parallel_rows<3>(rest, {so, sx, ss}, m, [&](const auto& at, int64_t n) {
@@ -100,19 +111,22 @@ void scatter_loop(std::string_view op, const Tensor& out, size_t dim, const Tens
         const T* s = src + at[2];
         if (lx == 0 && n > 1) {  // one index for the whole row
             for (int64_t i = 0; i < m; i++) {
-                T* row = o + checked(x[i * mx]);
+                T* row = o + checked(x[i * mx]) * mo;
                 const T* from = s + i * ms;
                 if (lo == 1 && ls == 1)
                     for (int64_t j = 0; j < n; j++) f(row[j], from[j]);
                 else
                     for (int64_t j = 0; j < n; j++) f(row[j * lo], from[j * ls]);
             }
+        } else if (mx == 1 && mo == 1 && ms == 1) {
+            for (int64_t j = 0; j < n; j++)
+                for (int64_t i = 0; i < m; i++) f(o[j * lo + checked(x[j * lx + i])], s[j * ls + i]);
         } else if (mx <= lx || n == 1) {
             for (int64_t j = 0; j < n; j++)
-                for (int64_t i = 0; i < m; i++) f(o[j * lo + checked(x[j * lx + i * mx])], s[j * ls + i * ms]);
+                for (int64_t i = 0; i < m; i++) f(o[j * lo + checked(x[j * lx + i * mx]) * mo], s[j * ls + i * ms]);
         } else {
             for (int64_t i = 0; i < m; i++)
-                for (int64_t j = 0; j < n; j++) f(o[j * lo + checked(x[j * lx + i * mx])], s[j * ls + i * ms]);
+                for (int64_t j = 0; j < n; j++) f(o[j * lo + checked(x[j * lx + i * mx]) * mo], s[j * ls + i * ms]);
         }
     });
 }
@@ -152,13 +166,15 @@ void scatter_compute(const Tensor& out, const Tensor& src, Make&& run) {
     });
 }
 
-template <class T>
-void add_to(T& d, T s) {
-    if constexpr (std::is_same_v<T, bool>)
-        d = d | s;
-    else
-        d = static_cast<T>(d + s);
-}
+struct Add {
+    template <class T>
+    void operator()(T& d, T s) const {
+        if constexpr (std::is_same_v<T, bool>)
+            d = d | s;
+        else
+            d = static_cast<T>(d + s);
+    }
+};
 
 // ---- _scatter(Tensor input, int dim, Tensor index, Tensor src), _scatter_value(..., Number value), scatter_add ----
 void scatter_shape(Call& c) {
@@ -198,7 +214,7 @@ void scatter_add_kernel(Call& c) {
     const size_t dim = static_cast<size_t>(wrap_dim("scatter_add", c.i64(1), out.dim()));
     scatter_compute(out, at_least_1d(c.tensor(3)), [&](const Tensor& o, const Tensor& s, auto tag) {
         using T = decltype(tag);
-        scatter_loop<T>("scatter_add", o, dim, index, s.template data<T>(), s.strides(), add_to<T>);
+        scatter_loop<T>("scatter_add", o, dim, index, s.template data<T>(), s.strides(), Add());
     });
 }
 
@@ -247,7 +263,7 @@ void scatter_reduce_typed(std::string_view op, const Tensor& out, size_t dim, co
         scatter_loop<T>(op, out, dim, index, s, strides, [v = reduce_identity<T>(reduce)](T& d, T) { d = v; });
     switch (reduce) {
         case Reduce::Sum:
-        case Reduce::Mean: scatter_loop<T>(op, out, dim, index, s, strides, add_to<T>); break;
+        case Reduce::Mean: scatter_loop<T>(op, out, dim, index, s, strides, Add()); break;
         case Reduce::Prod:
             scatter_loop<T>(op, out, dim, index, s, strides, [](T& d, T v) { d = static_cast<T>(d * v); });
             break;
@@ -349,10 +365,10 @@ void index_add_kernel(Call& c) {
         const T* data = s.template data<T>();
         const T a = number_as<T>(alpha);
         if (a == T(1))
-            scatter_loop<T>("index_add", o, dim, index, data, s.strides(), add_to<T>);
+            scatter_loop<T>("index_add", o, dim, index, data, s.strides(), Add());
         else
             scatter_loop<T>("index_add", o, dim, index, data, s.strides(),
-                            [a](T& d, T v) { add_to<T>(d, static_cast<T>(a * v)); });
+                            [a](T& d, T v) { Add()(d, static_cast<T>(a * v)); });
     });
 }
 

@@ -14,6 +14,17 @@ void check_mask(std::string_view op, const Tensor& mask) {
                  ". Use mask.bool()");
 }
 
+// condition ? a : b without a branch: masks are often random.
+template <class T>
+T choose(bool condition, T a, T b) {
+    if constexpr (std::is_integral_v<T>) {
+        const T all = static_cast<T>(-static_cast<T>(condition));
+        return static_cast<T>((a & all) | (b & ~all));
+    } else {
+        return condition ? a : b;
+    }
+}
+
 const uint8_t* mask_data(const Tensor& mask) { return mask.data<uint8_t>(); }
 
 int64_t count_nonzero_bytes(const uint8_t* p, int64_t n) {
@@ -212,12 +223,9 @@ void fill_masked(const Tensor& out, const Tensor& input, const Tensor& mask, con
             const T* in = i0 + at[1];
             const uint8_t* m = m0 + at[2];
             if (lo == 1 && li == 1 && lm == 1) {
-                for (int64_t j = 0; j < n; j++) {
-                    const T x = in[j];
-                    o[j] = m[j] ? v : x;
-                }
+                for (int64_t j = 0; j < n; j++) o[j] = choose(m[j] != 0, v, in[j]);
             } else {
-                for (int64_t j = 0; j < n; j++) o[j * lo] = m[j * lm] ? v : in[j * li];
+                for (int64_t j = 0; j < n; j++) o[j * lo] = choose(m[j * lm] != 0, v, in[j * li]);
             }
         });
     });

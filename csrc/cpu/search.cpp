@@ -43,16 +43,14 @@ void search_rows(const T* sequence, int64_t n, bool shared, const int64_t* sorte
             const int64_t row = shared ? 0 : i / per_row * n;
             const T v = values[i];
             auto item = [&](int64_t k) { return sequence[row + (sorter ? sorter[row + k] : k)]; };
-            int64_t low = 0, count = n;
-            while (count > 0) {
-                const int64_t half = count / 2;
-                const T x = item(low + half);
-                if (right ? !(x > v) : !(x >= v)) {  // so that NaN goes to the end
-                    low += half + 1;
-                    count -= half + 1;
-                } else {
-                    count = half;
-                }
+            // Comparisons are written so that NaN goes to the end; the step is chosen without a branch.
+            int64_t low = 0;
+            for (int64_t count = n; count > 0;) {
+                const int64_t half = (count + 1) / 2;
+                const T x = item(low + half - 1);
+                const bool further = right ? !(x > v) : !(x >= v);
+                low += further ? half : 0;
+                count = further ? count - half : half - 1;
             }
             out[i] = static_cast<Index>(low);
         }

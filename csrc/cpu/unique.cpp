@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <utility>
 
 #include "core/blocking.h"
 #include "cpu/index_common.h"
@@ -56,13 +57,6 @@ Tensor no_indices() { return empty(IntVec{0}, DType::I64); }
 // The half types are widened; results are narrowed again.
 Tensor comparable(const Tensor& t) { return contiguous(is_half(t.dtype()) ? to_dtype(t, DType::F32) : t); }
 
-template <class T>
-Tensor take_values(const T* data, const std::vector<int64_t>& firsts) {
-    const Tensor out = empty(IntVec{static_cast<int64_t>(firsts.size())}, dtype_of<T>::value);
-    for (size_t i = 0; i < firsts.size(); i++) out.data<T>()[i] = data[firsts[i]];
-    return out;
-}
-
 template <class F>
 void visit_comparable(DType t, F&& f) {
     visit_all(t, [&](auto tag) {
@@ -71,41 +65,121 @@ void visit_comparable(DType t, F&& f) {
     });
 }
 
+// An unsigned number in the order of the values: NaN last, the two zeros equal.
+template <class T>
+uint64_t sort_key(T v) {
+    if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
+        using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+        constexpr Bits sign = Bits{1} << (sizeof(T) * 8 - 1);
+        if (v != v) return static_cast<Bits>(~Bits{0});
+        const T plus = v + T(0);  // -0 becomes 0
+        Bits bits;
+        std::memcpy(&bits, &plus, sizeof(T));
+        return static_cast<Bits>(bits & sign ? ~bits : bits | sign);
+    } else if constexpr (std::is_signed_v<T>) {
+        return static_cast<uint64_t>(static_cast<int64_t>(v)) ^ (uint64_t{1} << 63);
+    } else {
+        return static_cast<uint64_t>(v);
+    }
+}
+
+// Stable order of the values, by a radix sort over the bits in which keys differ.
+template <class T>
+std::vector<int64_t> sorted_order(const T* data, int64_t n) {
+    std::vector<int64_t> order(static_cast<size_t>(n));
+    std::iota(order.begin(), order.end(), int64_t{0});
+    if constexpr (std::is_same_v<T, c64> || std::is_same_v<T, c128>) {
+        std::stable_sort(order.begin(), order.end(),
+                         [&](int64_t a, int64_t b) { return value_less(data[a], data[b]); });
+    } else {
+        struct Item {
+            uint64_t key;
+            int64_t number;
+        };
+        std::vector<Item> items(static_cast<size_t>(n)), next(static_cast<size_t>(n));
+        uint64_t differing = 0;
+        for (int64_t i = 0; i < n; i++) {
+            items[static_cast<size_t>(i)] = {sort_key(data[i]), i};
+            differing |= items[static_cast<size_t>(i)].key ^ items[0].key;
+        }
+        constexpr int digit = 11;
+        std::vector<int64_t> starts(1 << digit);
+        for (int shift = 0; shift < 64; shift += digit) {
+            if ((differing >> shift & ((1 << digit) - 1)) == 0) continue;
+            auto bucket = [&](const Item& item) { return static_cast<size_t>(item.key >> shift & ((1 << digit) - 1)); };
+            std::fill(starts.begin(), starts.end(), 0);
+            for (const Item& item : items) starts[bucket(item)]++;
+            int64_t sum = 0;
+            for (int64_t& s : starts) sum += std::exchange(s, sum);
+            for (const Item& item : items) next[static_cast<size_t>(starts[bucket(item)]++)] = item;
+            items.swap(next);
+        }
+        for (size_t i = 0; i < items.size(); i++) order[i] = items[i].number;
+    }
+    return order;
+}
+
+// Whole numbers from a short range are counted instead of sorted; false: the range is too long.
+template <class T>
+bool unique_by_counting(const T* data, int64_t n, std::vector<T>& values, int64_t* inverse,
+                        std::vector<int64_t>& counts) {
+    if constexpr (std::is_integral_v<T>) {
+        if (n == 0) return false;
+        const auto [low, high] = std::minmax_element(data, data + n);
+        const uint64_t range =
+            static_cast<uint64_t>(static_cast<int64_t>(*high)) - static_cast<uint64_t>(static_cast<int64_t>(*low));
+        if (range > static_cast<uint64_t>(2 * n) + 256) return false;
+        const T base = *low;
+        auto place = [&](T v) { return static_cast<size_t>(static_cast<int64_t>(v) - static_cast<int64_t>(base)); };
+        std::vector<int64_t> number(static_cast<size_t>(range) + 1, 0);
+        for (int64_t i = 0; i < n; i++) number[place(data[i])]++;
+        for (size_t k = 0; k < number.size(); k++) {
+            if (number[k] == 0) continue;
+            counts.push_back(number[k]);
+            number[k] = static_cast<int64_t>(values.size());
+            values.push_back(static_cast<T>(static_cast<int64_t>(base) + static_cast<int64_t>(k)));
+        }
+        if (inverse)
+            for (int64_t i = 0; i < n; i++) inverse[i] = number[place(data[i])];
+        return true;
+    } else {
+        return false;
+    }
+}
+
 // _unique(Tensor input, bool return_inverse, bool return_counts)
 void unique_kernel(Call& c) {
     const Tensor given = c.tensor(0), input = comparable(given);
-    const bool want_inverse = c.flag(1), want_counts = c.flag(2);
     const int64_t n = input.numel();
+    const Tensor inverse = c.flag(1) ? empty(given.sizes(), DType::I64) : no_indices();
+    int64_t* inverse_data = c.flag(1) ? inverse.data<int64_t>() : nullptr;
     visit_comparable(input.dtype(), [&](auto tag) {
         using T = decltype(tag);
         const T* data = input.data<T>();
-        if (!want_inverse) {
-            const Tensor sorted = clone(input, MemoryFormat::Contiguous);
-            T* s = sorted.data<T>();
-            std::vector<int64_t> firsts, counts;
-            {
-                AllowThreads threads(n > kGrain);
-                std::sort(s, s + n, value_less<T>);
-                for (int64_t i = 0; i < n; i++)
-                    if (i == 0 || !(s[i] == s[i - 1])) firsts.push_back(i);
-                if (want_counts)
-                    for (size_t k = 0; k < firsts.size(); k++)
-                        counts.push_back((k + 1 < firsts.size() ? firsts[k + 1] : n) - firsts[k]);
-            }
-            push_results(c, to_dtype(take_values(s, firsts), given.dtype()), no_indices(), from_vector(counts));
-            return;
-        }
-        const Tensor inverse = empty(given.sizes(), DType::I64);
-        std::vector<int64_t> order(static_cast<size_t>(n)), counts, firsts;
+        std::vector<int64_t> counts;
+        SmallVec<T, 4> values;
         {
             AllowThreads threads(n > kGrain);
-            std::iota(order.begin(), order.end(), int64_t{0});
-            std::stable_sort(order.begin(), order.end(),
-                             [&](int64_t a, int64_t b) { return value_less(data[a], data[b]); });
-            firsts = number_groups(order, inverse.data<int64_t>(), counts,
-                                   [&](size_t i) { return !(data[order[i]] == data[order[i - 1]]); });
+            std::vector<std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>> counted;
+            using Item = typename decltype(counted)::value_type;
+            if (unique_by_counting(reinterpret_cast<const Item*>(data), n, counted, inverse_data, counts)) {
+                for (Item v : counted) values.push_back(static_cast<T>(v));
+            } else {
+                const std::vector<int64_t> order = sorted_order(data, n);
+                for (int64_t i = 0; i < n; i++) {
+                    const int64_t at = order[static_cast<size_t>(i)];
+                    if (i == 0 || !(data[at] == data[order[static_cast<size_t>(i) - 1]])) {
+                        values.push_back(data[at]);
+                        counts.push_back(0);
+                    }
+                    counts.back()++;
+                    if (inverse_data) inverse_data[at] = static_cast<int64_t>(values.size()) - 1;
+                }
+            }
         }
-        push_results(c, to_dtype(take_values(data, firsts), given.dtype()), inverse, from_vector(counts));
+        const Tensor result = empty(IntVec{static_cast<int64_t>(values.size())}, dtype_of<T>::value);
+        std::copy(values.begin(), values.end(), result.data<T>());
+        push_results(c, to_dtype(result, given.dtype()), inverse, c.flag(2) ? from_vector(counts) : no_indices());
     });
 }
 
