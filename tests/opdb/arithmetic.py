@@ -252,3 +252,6 @@ Record(
     errors=[S(T((2,), kind="int"))],
 )
 Record("frexp", [S(T((3, 5), -9, 9))], dtypes=ALL_FLOATS, out=True)
+# Numbers wrap to the tensor's type.
+Record("add", [S(T((3,), 0, 9, kind="uint8"), 300), S(T((3,), 0, 9, kind="int8"), -200)], grad=False)
+Record("eq", [S(T(values=[44, 45], kind="uint8"), 300)], grad=False)
