@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import math as _math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._version import __version__ as __version__
@@ -31,6 +32,7 @@ from ._core import int8 as int8
 from ._core import int16 as int16
 from ._core import int32 as int32
 from ._core import int64 as int64
+from ._core import is_anomaly_enabled as is_anomaly_enabled
 from ._core import is_grad_enabled as is_grad_enabled
 from ._core import is_inference_mode_enabled as is_inference_mode_enabled
 from ._core import memory_format as memory_format
@@ -49,7 +51,6 @@ long = int64
 cfloat = complex64
 cdouble = complex128
 pi, e, inf, nan, newaxis = _math.pi, _math.e, _math.inf, _math.nan, None
-strided = "strided"
 
 enable_grad = _grad_mode.enable_grad
 inference_mode = _grad_mode.inference_mode
@@ -62,6 +63,23 @@ from ._dtype_info import iinfo as iinfo  # noqa: E402
 from ._printing import get_printoptions as get_printoptions  # noqa: E402
 from ._printing import set_printoptions as set_printoptions  # noqa: E402
 from ._printing import tensor_repr as _tensor_repr  # noqa: E402
+from ._legacy_types import TYPES as _TYPES  # noqa: E402
+from ._legacy_types import OutOfMemoryError as OutOfMemoryError  # noqa: E402
+from ._legacy_types import _assert as _assert  # noqa: E402
+from ._legacy_types import layout as layout  # noqa: E402
+from ._legacy_types import strided as strided  # noqa: E402
+from ._legacy_types import typename as typename  # noqa: E402
+from ._settings import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled  # noqa: E402
+from ._settings import get_default_device as get_default_device  # noqa: E402
+from ._settings import get_deterministic_debug_mode as get_deterministic_debug_mode  # noqa: E402
+from ._settings import get_float32_matmul_precision as get_float32_matmul_precision  # noqa: E402
+from ._settings import (  # noqa: E402
+    is_deterministic_algorithms_warn_only_enabled as is_deterministic_algorithms_warn_only_enabled,
+)
+from ._settings import set_default_device as set_default_device  # noqa: E402
+from ._settings import set_deterministic_debug_mode as set_deterministic_debug_mode  # noqa: E402
+from ._settings import set_float32_matmul_precision as set_float32_matmul_precision  # noqa: E402
+from ._settings import use_deterministic_algorithms as use_deterministic_algorithms  # noqa: E402
 from ._tensor import as_tensor as as_tensor  # noqa: E402
 from ._tensor import asarray as asarray  # noqa: E402
 from ._tensor import from_dlpack as from_dlpack  # noqa: E402
@@ -74,7 +92,23 @@ from ._tensor import tensor as tensor  # noqa: E402
 
 _core.set_python_hooks(overrides._dispatch, _tensor_repr)
 ops.publish(globals())
+if TYPE_CHECKING:  # what publish() has put here, written down by scripts/make_stubs.py
+    from ._functions import *  # noqa: F403
 
+BFloat16Tensor = _TYPES["BFloat16Tensor"]
+BoolTensor = _TYPES["BoolTensor"]
+ByteTensor = _TYPES["ByteTensor"]
+CharTensor = _TYPES["CharTensor"]
+DoubleTensor = _TYPES["DoubleTensor"]
+FloatTensor = _TYPES["FloatTensor"]
+HalfTensor = _TYPES["HalfTensor"]
+IntTensor = _TYPES["IntTensor"]
+LongTensor = _TYPES["LongTensor"]
+ShortTensor = _TYPES["ShortTensor"]
+
+from .storage import TypedStorage as TypedStorage  # noqa: E402
+from .storage import UntypedStorage as UntypedStorage  # noqa: E402
+from .storage import is_storage as is_storage  # noqa: E402
 from .random import default_generator as default_generator  # noqa: E402
 from .random import get_rng_state as get_rng_state  # noqa: E402
 from .random import initial_seed as initial_seed  # noqa: E402
@@ -107,15 +141,21 @@ def set_default_tensor_type(t: Any) -> None:
     _core.set_default_dtype(_tensor._legacy_dtype(t))
 
 
-# Imported on first use: `import mashal` alone stays fast.
-_LAZY = ("amp", "autograd", "backends", "cuda", "distributions", "fft", "func", "hub", "jit", "linalg", "nn", "optim", "return_types", "special", "utils", "version")
+# Submodules that are imported on first use: `import mashal` alone stays fast.
+_LAZY = frozenset(
+    (
+        "amp", "autograd", "backends", "cuda", "distributions", "fft", "func", "hub", "jit", "linalg", "nn", "optim",
+        "return_types", "special", "testing", "utils", "version",
+    )
+)  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
-    if name in _LAZY:
+    if name in _LAZY and importlib.util.find_spec(f"{__name__}.{name}") is not None:
         return importlib.import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module 'mashal' has no attribute '{name}'")
+    raise AttributeError(f"mashal has no attribute '{name}' (yet): see docs/supported.md")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LAZY})
+    present = {name for name in _LAZY if importlib.util.find_spec(f"{__name__}.{name}") is not None}
+    return sorted({*globals(), *present})

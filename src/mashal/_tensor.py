@@ -14,17 +14,41 @@ from .utils.hooks import HookHandle
 
 def legacy_constructor(*args: Any, **kwargs: Any) -> Tensor:
     """``Tensor(2, 3)`` (uninitialised), ``Tensor([1, 2])`` (float), ``Tensor(other)`` (an alias)."""
+    return legacy_new(_core.get_default_dtype(), args, kwargs)
+
+
+def legacy_new(dtype: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
+    """What ``Tensor(...)``, ``FloatTensor(...)`` and ``x.new(...)`` have in common."""
+    kwargs = dict(kwargs)
     device = kwargs.pop("device", None)
+    if "data" in kwargs and not args:
+        args = (kwargs.pop("data"),)
+    if "size" in kwargs and not args:
+        args = (_core.Size(kwargs.pop("size")),)
     if kwargs:
         raise TypeError(f"Tensor() got an unexpected keyword argument '{next(iter(kwargs))}'")
+    if device is not None and _core.device(device).type != "cpu":
+        raise RuntimeError(f"legacy constructor expects device type: cpu but device type: {device} was passed")
     if len(args) == 1 and isinstance(args[0], Tensor):
-        if args[0].dtype != _core.get_default_dtype():
-            raise TypeError(f"expected {_core.get_default_dtype()} (got {args[0].dtype})")
+        if args[0].dtype != dtype:
+            raise TypeError(f"expected {dtype} (got {args[0].dtype})")
         return args[0].detach()
     if len(args) == 1 and not isinstance(args[0], (int, _core.Size)):
-        return _core.tensor_from_data(args[0], _core.get_default_dtype())
+        return _legacy_data(args[0], dtype)
     sizes = args[0] if len(args) == 1 and isinstance(args[0], _core.Size) else args
-    return _core.empty(tuple(sizes), None, None, device)
+    return _core.empty(tuple(sizes) if args else (0,), None, dtype, None)
+
+
+def _legacy_data(data: Any, dtype: Any) -> Tensor:
+    from .storage import TypedStorage, UntypedStorage
+
+    if isinstance(data, (TypedStorage, UntypedStorage)):
+        if isinstance(data, TypedStorage) and data.dtype is not dtype:
+            raise TypeError(f"expected a storage of {dtype} (got {data.dtype})")
+        return _core.empty((0,), None, dtype, None).set_(data)
+    if isinstance(data, (str, float, complex)) or not (hasattr(data, "__len__") or hasattr(data, "__array_interface__")):
+        raise TypeError(f"new(): data must be a sequence (got {type(data).__name__})")
+    return _core.tensor_from_data(data, dtype)
 
 
 def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
@@ -48,18 +72,27 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
             stacklevel=2,
         )
     out = _core.tensor_from_data(data, dtype)
+    device = _placement(device)
     if device is not None:
         out = out.to(device)
     return out.requires_grad_() if requires_grad else out
 
 
+def _placement(device: Any) -> Any:
+    """The device for new data; None: where it is."""
+    if device is None and (default := _core.get_default_device()).type != "cpu":
+        return default
+    return device
+
+
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     """The data as a tensor, sharing memory where that is possible (tensors and NumPy arrays of the right type)."""
+    device = _placement(device)
     if isinstance(data, Tensor):
-        return data if dtype is None and device is None else data.to(device=device, dtype=dtype)
+        return data.to(device=device, dtype=dtype)
     if hasattr(data, "__array_interface__") and hasattr(data, "flags"):
         data = from_numpy(data) if data.ndim and data.flags.writeable else _core.tensor_from_data(data, None)
-        return data if dtype is None and device is None else data.to(device=device, dtype=dtype)
+        return data.to(device=device, dtype=dtype)
     return tensor(data, dtype=dtype, device=device)
 
 
@@ -320,9 +353,9 @@ def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_fo
     """A copy on a CUDA device.
 
     Raises:
-        RuntimeError: where no such device is available.
+        AssertionError: where no such device is available.
     """
-    raise RuntimeError("cuda: no CUDA device is available")
+    raise AssertionError("Torch not compiled with CUDA enabled")
 
 
 def share_memory_(self: Tensor) -> Tensor:
@@ -403,7 +436,6 @@ for _name, _fn in {
 }.items():
     setattr(Tensor, _name, _fn)
 Tensor.__array_priority__ = 1000  # NumPy leaves `array * tensor` to us
-Tensor.layout = property(lambda self: "strided")
 Tensor.__module__ = "mashal"
 copyreg.pickle(_core.dtype, lambda d: d.__reduce__())
 

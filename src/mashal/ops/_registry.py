@@ -66,6 +66,7 @@ def op(
         name = primitive.__name__
         primitive.__doc__ = f"{schema}\n\n{inspect.cleandoc(fn.__doc__ or '')}"
         primitive.__module__ = "mashal"
+        primitive._takes_out = out  # for the stubs
         hidden = namespace is not None or name.startswith("_")
         primitives[name] = primitive
         _add(Entry(name, primitive, function and not hidden, method and not hidden, inplace, True, fn.__module__))
@@ -113,6 +114,10 @@ def alias(name: str, existing: str) -> None:
 def _with_out(fn: Callable[..., Any], name: str) -> Callable[..., Any]:
     @functools.wraps(fn)
     def call(*args: Any, out: Any = None, **kwargs: Any) -> Any:
+        if kwargs:  # NumPy's names of arguments, as primitives take them
+            for theirs, ours in (("axis", "dim"), ("keepdims", "keepdim")):
+                if theirs in kwargs:
+                    kwargs[ours] = kwargs.pop(theirs)
         if out is None:
             return fn(*args, **kwargs)
         with _core.no_grad_guard():

@@ -217,3 +217,44 @@ def pdist(input: Tensor, p: float = 2) -> Tensor:
     row, column = triu_indices(n, n, 1)
     x = input.unsqueeze(0)
     return _cdist(x, x, float(p), False)[0, row, column]
+
+
+# ---- distances and similarities of pairs ----
+
+
+@composite()
+def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
+    """``|x1 - x2 + eps|_p`` along the last dimension of inputs that broadcast to each other.
+
+    Example:
+        >>> import mashal
+        >>> mashal.pairwise_distance(mashal.tensor([[3., 0.]]), mashal.tensor([[0., 4.]]))
+        tensor([5.0000])
+    """
+    return (x1 - x2 + eps).norm(p, -1, keepdim=keepdim)
+
+
+@composite()
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
+    """``x1 . x2 / (max(|x1|, eps) max(|x2|, eps))`` along ``dim`` of inputs that broadcast to each other.
+
+    Raises: RuntimeError if an input is not floating point. Gradient: below ``eps`` the divisor is a constant.
+
+    Example:
+        >>> import mashal
+        >>> mashal.cosine_similarity(mashal.tensor([[1., 0.]]), mashal.tensor([[2., 0.]]))
+        tensor([1.])
+    """
+    if not (x1.is_floating_point() and x2.is_floating_point()):
+        raise RuntimeError(
+            f"cosine_similarity: expected floating point x1 and x2, got x1 {x1.dtype} and x2 {x2.dtype}. "
+            "Convert them with .float()."
+        )
+    dtype = _core.promote_types(x1.dtype, x2.dtype)
+    shape = broadcast_shapes(x1.shape, x2.shape)
+    x1, x2 = x1.to(dtype).expand(shape), x2.to(dtype).expand(shape)
+    n1 = x1.norm(2, dim, keepdim=True)
+    n2 = x2.norm(2, dim, keepdim=True)
+    u1 = x1 / n1.masked_fill(n1 < eps, eps)
+    u2 = x2 / n2.masked_fill(n2 < eps, eps)
+    return (u1 * u2).sum(dim)

@@ -291,64 +291,10 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
     return points.bmm(theta.transpose(1, 2)).reshape(size[0], *spatial, n)
 
 
-def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
-    """``(*, C r^2, H, W)`` to ``(*, C, H r, W r)``; see :class:`~mashal.nn.PixelShuffle`."""
-    r = upscale_factor
-    if input.dim() < 3:
-        raise RuntimeError(
-            f"pixel_shuffle expects input to have at least 3 dimensions, but got input with {input.dim()} dimension(s)"
-        )
-    if r <= 0:
-        raise RuntimeError(f"pixel_shuffle expects a positive upscale_factor, but got {r}")
-    *lead, channels, h, w = input.shape
-    if channels % (r * r) != 0:
-        raise RuntimeError(
-            "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of "
-            f"upscale_factor, but input.size(-3)={channels} is not divisible by {r * r}"
-        )
-    k = len(lead)
-    split = input.reshape([*lead, channels // (r * r), r, r, h, w])
-    return split.permute([*range(k), k, k + 3, k + 1, k + 4, k + 2]).reshape([*lead, channels // (r * r), h * r, w * r])
-
-
-def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
-    """``(*, C, H r, W r)`` to ``(*, C r^2, H, W)``; see :class:`~mashal.nn.PixelUnshuffle`."""
-    r = downscale_factor
-    if input.dim() < 3:
-        raise RuntimeError(
-            "pixel_unshuffle expects input to have at least 3 dimensions, "
-            f"but got input with {input.dim()} dimension(s)"
-        )
-    if r <= 0:
-        raise RuntimeError(f"pixel_unshuffle expects a positive downscale_factor, but got {r}")
-    *lead, channels, h, w = input.shape
-    for name, index, length in (("height", -2, h), ("width", -1, w)):
-        if length % r != 0:
-            raise RuntimeError(
-                f"pixel_unshuffle expects {name} to be divisible by downscale_factor, "
-                f"but input.size({index})={length} is not divisible by {r}"
-            )
-    k = len(lead)
-    split = input.reshape([*lead, channels, h // r, r, w // r, r])
-    return split.permute([*range(k), k, k + 2, k + 4, k + 1, k + 3]).reshape([*lead, channels * r * r, h // r, w // r])
-
-
-def channel_shuffle(input: Tensor, groups: int) -> Tensor:
-    """Interleaves groups of the channels of ``(N, C, *)``; see :class:`~mashal.nn.ChannelShuffle`."""
-    if input.dim() <= 2:
-        raise RuntimeError(f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(input.shape)}")
-    if groups <= 0:
-        raise RuntimeError(f"Number of groups to divide channels in must be positive. Value of groups:{groups}")
-    batch, channels, *rest = input.shape
-    if channels % groups != 0:
-        raise RuntimeError(
-            f"Number of channels must be divisible by groups. Got {channels} channels and {groups} groups."
-        )
-    split = input.reshape([batch, groups, channels // groups, *rest])
-    return split.transpose(1, 2).reshape([batch, channels, *rest])
-
-
-native_channel_shuffle = channel_shuffle
+pixel_shuffle = mashal.pixel_shuffle
+pixel_unshuffle = mashal.pixel_unshuffle
+channel_shuffle = mashal.channel_shuffle
+native_channel_shuffle = mashal.native_channel_shuffle
 
 
 def _pair(value: Any) -> Any:

@@ -1,0 +1,6 @@
+"""Intel MKL: absent; matrix products are OpenBLAS's."""
+
+
+def is_available() -> bool:
+    """Whether MKL is compiled in: False."""
+    return False

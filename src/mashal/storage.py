@@ -1,0 +1,275 @@
+"""Storages: the memory behind tensors, as bytes (:class:`UntypedStorage`) or as elements (:class:`TypedStorage`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from . import _core
+from ._core import Tensor
+
+__all__ = ["TypedStorage", "UntypedStorage", "is_storage"]
+
+
+def _flat(kind: str, args: tuple[Any, ...], dtype: Any) -> Tensor:
+    """The memory of a new storage: so many elements, or those of a sequence."""
+    if len(args) > 1:
+        raise TypeError(f"{kind}() takes a size or a sequence, got {len(args)} arguments")
+    given = args[0] if args else 0
+    if isinstance(given, int):
+        if given < 0:
+            raise RuntimeError(f"{kind}: size must not be negative, got {given}")
+        return _core.empty((given,), None, dtype, None)
+    if not isinstance(given, Sequence) or isinstance(given, str):
+        raise TypeError(f"{kind}() takes a size or a sequence of numbers, not {type(given).__name__}")
+    return _core.tensor_from_data(list(given), dtype)
+
+
+class _Storage:
+    """What both kinds share: a 1-d tensor over the whole of the memory."""
+
+    _flat: Tensor
+
+    def data_ptr(self) -> int:
+        """The address of the first byte."""
+        return self._flat.data_ptr()
+
+    def nbytes(self) -> int:
+        """The number of bytes."""
+        return self._flat.numel() * self._flat.element_size()
+
+    def size(self) -> int:
+        """The number of elements."""
+        return self._flat.numel()
+
+    def __len__(self) -> int:
+        return self._flat.numel()
+
+    def element_size(self) -> int:
+        """Bytes of one element."""
+        return self._flat.element_size()
+
+    @property
+    def device(self) -> Any:
+        return self._flat.device
+
+    @property
+    def is_cuda(self) -> bool:
+        return False
+
+    def get_device(self) -> int:
+        return self._flat.get_device()
+
+    def tolist(self) -> list[Any]:
+        """The elements as Python numbers."""
+        return self._flat.tolist()
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.tolist())
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._flat[index] = value
+
+    def fill_(self, value: Any) -> Any:
+        """Writes a number to every element."""
+        self._flat.fill_(value)
+        return self
+
+    def copy_(self, source: Any, non_blocking: bool = False) -> Any:
+        """Copies the elements of another storage of the same length."""
+        self._flat.copy_(source._flat)
+        return self
+
+    def is_pinned(self, device: Any = None) -> bool:
+        return False
+
+    def is_shared(self) -> bool:
+        return False
+
+    def pin_memory(self, device: Any = None) -> Any:
+        return self
+
+    def cpu(self) -> Any:
+        return self
+
+    def resizable(self) -> bool:
+        """Whether :meth:`resize_` may make it larger (memory of another library cannot grow)."""
+        return bool(self._flat._storage_resizable())
+
+    def resize_(self, size: int) -> Any:
+        """Makes room for so many elements.
+
+        Raises:
+            RuntimeError: to make it smaller: tensors that look at it would lose their memory. Also for memory that
+                another library shares.
+        """
+        if size < self._flat.numel():
+            raise RuntimeError(
+                f"resize_: a storage cannot become smaller, got size {size} for a storage of {self._flat.numel()} "
+                "elements. Use clone() of a part of it."
+            )
+        self._flat._set(self._flat, (size,), (1,), 0)
+        return self
+
+    def _text(self) -> str:
+        values = "".join(f" {v}\n" for v in self.tolist()) if not self._flat.is_meta else "...\n"
+        return f"{values}[mashal.storage.{type(self).__name__}("
+
+    def __hash__(self) -> int:
+        return hash(self._flat._storage_key()[0])
+
+
+class UntypedStorage(_Storage):
+    """Memory as bytes: ``UntypedStorage(8)``, ``UntypedStorage([1, 2])``, or of a tensor by ``untyped_storage()``.
+
+    Example:
+        >>> import mashal
+        >>> mashal.tensor([1, 0], dtype=mashal.int16).untyped_storage().tolist()
+        [1, 0, 0, 0]
+    """
+
+    def __init__(self, *args: Any, device: Any = None) -> None:
+        self._flat = _flat("UntypedStorage", args, _core.uint8)
+        if device is not None:
+            self._flat = self._flat.to(device)
+
+    @classmethod
+    def _of(cls, tensor: Tensor) -> UntypedStorage:
+        self = cls.__new__(cls)
+        self._flat = tensor._storage_bytes()
+        return self
+
+    @property
+    def _bytes(self) -> Tensor:
+        return self._flat
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return UntypedStorage(self._flat[index].tolist())
+        return self._flat[index].item()
+
+    def untyped(self) -> UntypedStorage:
+        return self
+
+    def clone(self) -> UntypedStorage:
+        """A copy in memory of its own."""
+        return UntypedStorage._of(self._flat.clone())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, UntypedStorage) and self._flat._storage_key() == other._flat._storage_key()
+
+    __hash__ = _Storage.__hash__
+
+    def __repr__(self) -> str:
+        return f"{self._text()}device={self.device}) of size {self.nbytes()}]"
+
+
+class TypedStorage(_Storage):
+    """Memory as elements of one dtype; deprecated in favour of :class:`UntypedStorage`.
+
+    Example:
+        >>> import mashal
+        >>> mashal.storage.TypedStorage([1, 2], dtype=mashal.int32).nbytes()
+        8
+    """
+
+    def __init__(
+        self, *args: Any, wrap_storage: UntypedStorage | None = None, dtype: Any = None, device: Any = None
+    ) -> None:
+        dtype = dtype or _core.get_default_dtype()
+        if wrap_storage is None:
+            self._flat = _flat("TypedStorage", args, dtype)
+            if device is not None:
+                self._flat = self._flat.to(device)
+        else:
+            self._flat = _elements(wrap_storage._flat, dtype)
+
+    @classmethod
+    def _of(cls, tensor: Tensor) -> TypedStorage:
+        self = cls.__new__(cls)
+        self._flat = _elements(tensor._storage_bytes(), tensor.dtype)
+        return self
+
+    @property
+    def dtype(self) -> Any:
+        return self._flat.dtype
+
+    @property
+    def _untyped_storage(self) -> UntypedStorage:
+        return UntypedStorage._of(self._flat)
+
+    def untyped(self) -> UntypedStorage:
+        """The same memory as bytes."""
+        return UntypedStorage._of(self._flat)
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            raise RuntimeError("slices are only supported in UntypedStorage.__getitem__")
+        return self._flat[index].item()
+
+    def type(self, dtype: Any = None) -> Any:
+        """The legacy type name, or a copy of another dtype."""
+        if dtype is None:
+            return f"torch.{self.dtype._legacy_name}Storage"
+        return self._to(dtype)
+
+    def _to(self, dtype: Any) -> TypedStorage:
+        return TypedStorage._of(self._flat.to(dtype)) if dtype is not self.dtype else self
+
+    def clone(self) -> TypedStorage:
+        """A copy in memory of its own."""
+        return TypedStorage._of(self._flat.clone())
+
+    def float(self) -> TypedStorage:
+        return self._to(_core.float32)
+
+    def double(self) -> TypedStorage:
+        return self._to(_core.float64)
+
+    def half(self) -> TypedStorage:
+        return self._to(_core.float16)
+
+    def bfloat16(self) -> TypedStorage:
+        return self._to(_core.bfloat16)
+
+    def long(self) -> TypedStorage:
+        return self._to(_core.int64)
+
+    def int(self) -> TypedStorage:
+        return self._to(_core.int32)
+
+    def short(self) -> TypedStorage:
+        return self._to(_core.int16)
+
+    def char(self) -> TypedStorage:
+        return self._to(_core.int8)
+
+    def byte(self) -> TypedStorage:
+        return self._to(_core.uint8)
+
+    def bool(self) -> TypedStorage:
+        return self._to(_core.bool)
+
+    def __eq__(self, other: object) -> Any:
+        return isinstance(other, TypedStorage) and self.untyped() == other.untyped() and self.dtype is other.dtype
+
+    __hash__ = _Storage.__hash__
+
+    def __repr__(self) -> str:
+        return f"{self._text()}dtype={self.dtype}, device={self.device}) of size {len(self)}]"
+
+
+def _elements(data: Tensor, dtype: Any) -> Tensor:
+    size = dtype.itemsize
+    return data[: data.numel() // size * size].view(dtype)
+
+
+def is_storage(obj: Any) -> bool:
+    """Whether ``obj`` is a storage.
+
+    Example:
+        >>> import mashal
+        >>> mashal.is_storage(mashal.ones(1).untyped_storage())
+        True
+    """
+    return isinstance(obj, _Storage)
