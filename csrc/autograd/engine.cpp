@@ -1,5 +1,6 @@
 // Runs the tape backwards: nodes in order of decreasing sequence number, each once all its gradients have come.
 #include <algorithm>
+#include <atomic>
 
 #include "autograd/node.h"
 
@@ -56,15 +57,11 @@ struct Capture {
     Tensor grad;
 };
 
-thread_local int g_depth = 0;
+class Task;
+thread_local Task* g_task = nullptr;
 thread_local Node* g_current = nullptr;
 
-bool can_add_in_place(const Tensor& t) {
-    void* owner = t->owner();
-    uint32_t count = owner ? foreign_owner_hooks.count(owner) : t->use_count();
-    return count == 1 && t->storage->use_count() == 1 && !t->view_base && !t->storage->is_foreign() &&
-           !t.requires_grad() && !has_self_overlap(t);
-}
+bool can_add_in_place(const Tensor& t) { return owned_alone(t) && !t.requires_grad() && !has_self_overlap(t); }
 
 void accumulate(Tensor& slot, Tensor grad) {
     if (!slot) {
@@ -141,6 +138,11 @@ public:
             bool needed = map_.at(node.get()).needed;
             run_node(*node, grads, needed);
         }
+    }
+
+    bool will_run(Node* node) {
+        NodeState* s = map_.find(node);
+        return s != nullptr && (captures_.empty() || s->needed);
     }
 
     std::vector<Tensor> results() {
@@ -226,10 +228,11 @@ private:
             bool captured_leaf = false;
             for (Capture& c : captures_) {
                 if (c.edge.node.get() != &node) continue;
+                // Hooks of a leaf apply to gradients returned by `grad` as well, once.
+                if (node.is_accumulator() && !captured_leaf && grads[0] && !options_.accumulate)
+                    grads[0] = node.leaf_hooks(grads[0]);
                 captured_leaf |= node.is_accumulator();
-                Tensor g = grads[c.edge.nr];
-                if (captured_leaf && g && !options_.accumulate) g = run_leaf_hooks(node, g);
-                c.grad = g;
+                c.grad = grads[c.edge.nr];
             }
             bool is_input_only =
                 !captures_.empty() && node.is_accumulator() && (!captured_leaf || !options_.accumulate);
@@ -276,11 +279,6 @@ private:
         return false;
     }
 
-    static Tensor run_leaf_hooks(Node& node, Tensor g) {
-        // Hooks of a leaf apply to gradients returned by `grad` as well.
-        return node.leaf_hooks(std::move(g));
-    }
-
     static void materialise(Node& node, SmallVec<Tensor, 2>& grads) {
         for (size_t k = 0; k < grads.size(); k++) {
             if (grads[k] || !node.wants_zeros()) continue;
@@ -289,6 +287,10 @@ private:
         }
     }
 
+public:
+    uint64_t number = 0;
+
+private:
     BackwardOptions options_;
     NodeMap map_;
     std::vector<Ref<Node>> ready_;
@@ -297,17 +299,22 @@ private:
 
 }  // namespace
 
-bool in_backward() { return g_depth > 0; }
+bool in_backward() { return g_task != nullptr; }
+uint64_t backward_pass() { return g_task ? g_task->number : 0; }
+bool will_run(Node* node) { return g_task && g_task->will_run(node); }
 Node* current_node() { return g_current; }
 
 std::vector<Tensor> run_backward(std::span<const Edge> roots, std::span<const Tensor> grads,
                                  std::span<const Edge> inputs, const BackwardOptions& options) {
     GradModeGuard mode(options.create_graph);
-    struct Depth {
-        Depth() { g_depth++; }
-        ~Depth() { g_depth--; }
-    } depth;
+    static std::atomic<uint64_t> passes{0};
     Task task(roots, grads, inputs, options);
+    task.number = ++passes;
+    struct Current {
+        explicit Current(Task& t) : before(std::exchange(g_task, &t)) {}
+        ~Current() { g_task = before; }
+        Task* before;
+    } current(task);
     task.run();
     return task.results();
 }

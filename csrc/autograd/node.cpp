@@ -4,7 +4,7 @@
 
 namespace mashal {
 
-SavedTensorHooks saved_tensor_hooks;
+Tensor (*unpack_saved)(RefCounted*) = nullptr;
 AnomalyHooks anomaly_hooks;
 
 GradModes& grad_modes() {
@@ -48,12 +48,6 @@ struct AccumulateGrad final : Node {
     Tensor leaf;
 };
 
-bool owned_alone(const Tensor& t) {
-    void* owner = t->owner();
-    uint32_t count = owner ? foreign_owner_hooks.count(owner) : t->use_count();
-    return count == 1 && t->storage->use_count() == 1 && !t->view_base && !t->storage->is_foreign();
-}
-
 void AccumulateGrad::apply(std::span<const Tensor> grads, SmallVec<Tensor, 2>&) {
     Tensor g = grads[0];
     if (!g) return;
@@ -65,12 +59,13 @@ void AccumulateGrad::apply(std::span<const Tensor> grads, SmallVec<Tensor, 2>&) 
             meta.grad = call_op("clone", g, MemoryFormat::Preserve);
         } else {
             bool fits = g.strides() == leaf.strides() || (g.is_contiguous() && !is_dense(leaf));
-            meta.grad = owned_alone(g) && fits && !g.requires_grad() ? g : [&] {
-                Tensor fresh =
-                    empty_strided(leaf.sizes(), is_dense(leaf) ? leaf.strides() : contiguous_strides(leaf.sizes()),
-                                  g.dtype(), g.device());
-                return call_op_in_place("copy_", fresh, g);
-            }();
+            if (fits && owned_alone(g) && !g.requires_grad()) {
+                g->view_base = Tensor();
+                meta.grad = g;
+            } else {
+                IntVec strides = is_dense(leaf) ? leaf.strides() : contiguous_strides(leaf.sizes());
+                meta.grad = call_op_in_place("copy_", empty_strided(leaf.sizes(), strides, g.dtype(), g.device()), g);
+            }
         }
     } else if (grad_modes().grad) {
         meta.grad = call_op("add", meta.grad, g);
@@ -84,18 +79,37 @@ void AccumulateGrad::apply(std::span<const Tensor> grads, SmallVec<Tensor, 2>&) 
     }
 }
 
+// Where a view lies in its base, so that the same part can be taken out of another tensor of the base's geometry.
+struct Region {
+    Region(const Tensor& base, const Tensor& view) : sizes(view.sizes()), strides(view.strides()), dtype(view.dtype()) {
+        int64_t bytes = view->offset * item_size(dtype) - base->offset * item_size(base.dtype());
+        offset = bytes / item_size(dtype);
+    }
+    Tensor of(const Tensor& whole) const {
+        int64_t start = whole->offset;
+        if (whole.dtype() == dtype) return call_op("as_strided", whole, sizes, strides, start + offset);
+        if (is_complex(whole.dtype()))
+            return call_op("as_strided", call_op("view_as_real", whole), sizes, strides, 2 * start + offset);
+        IntVec pair_sizes = sizes, pair_strides = strides;
+        for (int64_t& s : pair_strides) s *= 2;
+        pair_sizes.push_back(2);
+        pair_strides.push_back(1);
+        return call_op("view_as_complex", call_op("as_strided", whole, pair_sizes, pair_strides, start + 2 * offset));
+    }
+    IntVec sizes, strides;
+    int64_t offset = 0;  // in elements of the view, from the base's first
+    DType dtype;
+};
+
 // The gradient of a view written in place, as seen from its base (PyTorch's CopySlices): the part that the view covers
 // goes through `fn`, the rest passes.
 struct CopySlices final : Node {
-    CopySlices(Edge base_edge, const Tensor& base, const Tensor& view, Ref<Node> f) : fn(std::move(f)) {
-        seq = g_next_seq++;
+    CopySlices(Edge base_edge, const Tensor& base, const Tensor& view, Ref<Node> f)
+        : fn(std::move(f)), base_geometry(meta_like(base)), region(base, view) {
         next.push_back(std::move(base_edge));
         for (size_t i = 1; i < fn->next.size(); i++) next.push_back(fn->next[i]);
+        fn->within = this;
         results.push_back({base.sizes(), base.dtype(), base.device()});
-        base_geometry = meta_like(base);
-        sizes = view.sizes();
-        strides = view.strides();
-        offset = view->offset - base->offset;
     }
     const std::string& name() const override {
         static const std::string text = "CopySlices";
@@ -109,66 +123,73 @@ struct CopySlices final : Node {
         Tensor result = call_op_in_place(
             "copy_", empty_strided(base_geometry.sizes(), base_geometry.strides(), grads[0].dtype(), grads[0].device()),
             grads[0]);
-        Tensor slice = call_op("as_strided", result, sizes, strides, offset);
+        Tensor slice = region.of(result);
         Tensor slice_grad = call_op("clone", slice, MemoryFormat::Preserve);
         SmallVec<Tensor, 2> inner;
         fn->apply(std::span<const Tensor>(&slice_grad, 1), inner);
-        for (size_t i = 0; i < inner.size() && i < next.size(); i++) {
-            if (!next[i] && i != 0) continue;
-            if (i == 0) {
-                if (inner[0])
-                    call_op_in_place("copy_", slice, inner[0]);
-                else
-                    call_op_in_place("zero_", slice);
-                out[0] = result;
-            } else {
-                out[i] = inner[i];
-            }
-        }
-        if (inner.empty()) out[0] = result;
+        if (!inner.empty() && inner[0])
+            call_op_in_place("copy_", slice, inner[0]);
+        else
+            call_op_in_place("zero_", slice);
+        out[0] = result;
+        for (size_t i = 1; i < inner.size() && i < next.size(); i++) out[i] = inner[i];
     }
     void release_saved() override {
         if (fn) fn->release_saved();
+        drop();
+    }
+    ~CopySlices() override { drop(); }
+    void drop() {
+        if (fn) fn->within = nullptr;
         fn = nullptr;
+    }
+    // Makes t, which has the view's value, the part of this node's result that the view was.
+    void link_part(const Tensor& t) {
+        Tensor whole = meta_like(base_geometry);
+        set_history(whole, Ref<Node>(this), 0);
+        GradModeGuard on(true);
+        set_history(t, autograd_meta(region.of(whole))->grad_fn, 0);
     }
 
     Ref<Node> fn;
     Tensor base_geometry;
-    IntVec sizes, strides;
-    int64_t offset = 0;
+    Region region;
 };
 
-// The history of a view whose base was rewritten: the same geometry taken out of the base's present value.
-struct AsStridedBackward final : Node {
-    AsStridedBackward(const Tensor& base, const Tensor& view) {
-        seq = g_next_seq++;
-        next.push_back(gradient_edge(base));
-        results.push_back({view.sizes(), view.dtype(), view.device()});
-        base_geometry = meta_like(base);
-        sizes = view.sizes();
-        strides = view.strides();
-        offset = view->offset - base->offset;
+// Refuses writes through views whose history can't be told: `indirect` when the base, or another view, was written.
+void check_view_origin(std::string_view op, const Tensor& t, bool indirect) {
+    if (t->view_origin == ViewOrigin::Recorded) return;
+    const char* what =
+        indirect ? "its base or another view of its base has been modified in place" : "is being modified in place";
+    switch (t->view_origin) {
+        case ViewOrigin::Recorded: break;
+        case ViewOrigin::NoGrad:
+            raise_error(ErrorKind::Runtime, op, "a view was created in no_grad mode and ", what,
+                        " with grad mode enabled. Move both the view and the write inside the no_grad block, or both "
+                        "outside");
+        case ViewOrigin::Inference:
+            raise_error(ErrorKind::Runtime, op, "a view was created in inference mode and ", what,
+                        " in normal mode. Move both inside the inference_mode block, or both outside");
+        case ViewOrigin::OneOfMany:
+            raise_error(ErrorKind::Runtime, op, "a view that a function with several views returned (split, unbind) ",
+                        what, ". Such functions do not allow it: use the out-of-place operation");
+        case ViewOrigin::CustomFunction:
+            raise_error(ErrorKind::Runtime, op, "a view that a custom Function returned ", what,
+                        ". It would override the function's own backward: let the function return a clone()");
     }
-    const std::string& name() const override {
-        static const std::string text = "AsStridedBackward0";
-        return text;
-    }
-    void apply(std::span<const Tensor> grads, SmallVec<Tensor, 2>& out) override {
-        out.resize(1);
-        if (!grads[0]) return;
-        Tensor whole =
-            empty_strided(base_geometry.sizes(), base_geometry.strides(), grads[0].dtype(), grads[0].device());
-        call_op_in_place("zero_", whole);
-        call_op_in_place("copy_", call_op("as_strided", whole, sizes, strides, offset), grads[0]);
-        out[0] = whole;
-    }
-
-    Tensor base_geometry;
-    IntVec sizes, strides;
-    int64_t offset = 0;
-};
+}
 
 }  // namespace
+
+bool owned_alone(const Tensor& t) {
+    auto references = [](const Tensor& x) {
+        void* owner = x->owner();
+        return owner ? foreign_owner_hooks.count(owner) : x->use_count();
+    };
+    if (references(t) != 1 || t->storage->is_foreign()) return false;
+    if (!t->view_base) return t->storage->use_count() == 1;
+    return references(t->view_base) == 1 && t->storage->use_count() == 2;
+}
 
 const char kFreedText[] =
     "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
@@ -202,20 +223,22 @@ AutogradMeta& ensure_autograd_meta(const Tensor& t) {
 
 const Ref<Node>& grad_fn(const Tensor& t) {
     static const Ref<Node> none;
-    if (t->view_base && t->view_version != t->version() && tensor_requires_grad(t->view_base)) {
-        t->view_version = t->version();
-        // A view that is itself a leaf keeps its own identity.
-        if (!(t->requires_grad && (!autograd_meta(t) || !autograd_meta(t)->grad_fn)))
-            set_history(t, make_ref<AsStridedBackward>(t->view_base, t), 0);
-    }
     AutogradMeta* meta = autograd_meta(t);
+    bool has_own = meta != nullptr && meta->grad_fn;
+    // A view that is itself a leaf keeps its own identity.
+    if (t->view_base && t->view_version != t->version() && t->view_base->requires_grad &&
+        (has_own || !t->requires_grad)) {
+        check_view_origin("", t, true);
+        t->view_version = t->version();
+        GradModeGuard on(true);
+        Tensor again = Region(t->view_base, t).of(t->view_base);
+        set_history(t, autograd_meta(again)->grad_fn, 0);
+        meta = autograd_meta(t);
+    }
     return meta ? meta->grad_fn : none;
 }
 
-bool tensor_requires_grad(const Tensor& t) {
-    if (t->requires_grad) return true;
-    return t->view_base && t->view_version != t->version() && grad_fn(t);
-}
+bool tensor_requires_grad(const Tensor& t) { return t->requires_grad || (t->view_base && t->view_base->requires_grad); }
 
 bool is_leaf(const Tensor& t) { return !grad_fn(t); }
 
@@ -233,25 +256,67 @@ Edge gradient_edge(const Tensor& t) {
     return {};
 }
 
+namespace {
+
+struct RetainGrad final : GradHook {
+    explicit RetainGrad(const Tensor& t) : target(t.get()) {}
+    Tensor call(const Tensor& grad) override {
+        AutogradMeta& meta = ensure_autograd_meta(Tensor(target));
+        if (!meta.grad)
+            meta.grad = call_op("clone", grad, MemoryFormat::Preserve);
+        else
+            meta.grad = call_op("add", meta.grad, grad);
+        return {};
+    }
+    TensorObj* target;  // weak: the tensor owns its grad_fn, which owns this hook; ~AutogradMeta cannot outlive it
+};
+
+void move_retained(AutogradMeta& meta, const Tensor& t, Node& to, uint32_t nr) {
+    if (!meta.grad_fn || !meta.grad_fn->hooks) return;
+    auto& list = meta.grad_fn->hooks->retain_grad;
+    for (size_t i = 0; i < list.size(); i++) {
+        auto* hook = dynamic_cast<RetainGrad*>(list[i].second.get());
+        if (hook == nullptr || hook->target != t.get()) continue;
+        to.ensure_hooks().retain_grad.emplace_back(nr, list[i].second);
+        list.erase(list.begin() + static_cast<std::ptrdiff_t>(i));
+        return;
+    }
+}
+
+}  // namespace
+
 void set_history(const Tensor& t, const Ref<Node>& node, uint32_t nr) {
     AutogradMeta& meta = ensure_autograd_meta(t);
+    // Hooks stay with the value that the tensor had when they were registered; `.grad` is that of its last one.
+    if (meta.retains_grad) move_retained(meta, t, *node, nr);
     meta.grad_fn = node;
     meta.output_nr = nr;
-    meta.retains_grad = false;
     t->requires_grad = true;
 }
 
 void rebase_history(const Tensor& t, const Ref<Node>& node) {
     if (!t->view_base) {
-        // Hooks of a tensor stay with the value it had when they were registered.
         set_history(t, node, 0);
         return;
     }
     Tensor base = t->view_base;
     Ref<Node> slices = make_ref<CopySlices>(gradient_edge(base), base, t, node);
     set_history(base, slices, 0);
-    set_history(t, make_ref<AsStridedBackward>(base, t), 0);
-    t->view_version = t->version();
+    t->view_version = t->version() - 1;  // out of step: its history is that of its part of the base
+    grad_fn(t);
+}
+
+void take_view(std::string_view op, const Tensor& t, const Tensor& view) {
+    check_in_place(op, t, false);
+    t->sizes = view.sizes();
+    t->strides = view.strides();
+    t->offset = view->offset;
+    t->geometry_changed();
+    t->bump_version();
+    if (AutogradMeta* meta = autograd_meta(view); meta && meta->grad_fn) {
+        set_history(t, meta->grad_fn, meta->output_nr);
+        t->view_version = t->version();
+    }
 }
 
 void set_requires_grad(const Tensor& t, bool value) {
@@ -282,21 +347,6 @@ Tensor data_alias(const Tensor& t) {
     return d;
 }
 
-namespace {
-struct RetainGrad final : GradHook {
-    explicit RetainGrad(const Tensor& t) : target(t.get()) {}
-    Tensor call(const Tensor& grad) override {
-        AutogradMeta& meta = ensure_autograd_meta(Tensor(target));
-        if (!meta.grad)
-            meta.grad = call_op("clone", grad, MemoryFormat::Preserve);
-        else
-            meta.grad = call_op("add", meta.grad, grad);
-        return {};
-    }
-    TensorObj* target;  // weak: the tensor owns its grad_fn, which owns this hook; ~AutogradMeta cannot outlive it
-};
-}  // namespace
-
 void retain_grad(const Tensor& t) {
     MASHAL_CHECK(tensor_requires_grad(t), "retain_grad", "can't retain_grad on Tensor that has requires_grad=False");
     if (is_leaf(t)) return;
@@ -319,31 +369,33 @@ AutogradMeta::~AutogradMeta() {
 
 void check_in_place(std::string_view op, const Tensor& t, bool records) {
     GradModes& modes = grad_modes();
-    if (t->is_inference && !modes.inference) {
-        MASHAL_CHECK(
-            !records, op,
-            "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get "
-            "a normal tensor before doing inplace update");
+    MASHAL_CHECK(!t->is_inference || modes.inference, op,
+                 "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get "
+                 "a normal tensor before doing inplace update");
+    bool needs = tensor_requires_grad(t);
+    if (!modes.grad || !(records || needs)) return;
+    if (t->view_base) {
+        check_view_origin(op, t, false);
+        if (needs && is_leaf(t->view_base))
+            raise_error(ErrorKind::Runtime, op,
+                        "a view of a leaf Variable that requires grad is being used in an in-place operation.");
     }
-    if (!modes.grad) return;
-    if (tensor_requires_grad(t) && is_leaf(t))
+    if (needs && is_leaf(t))
         raise_error(ErrorKind::Runtime, op,
                     "a leaf Variable that requires grad is being used in an in-place operation.");
-    if (t->view_base && tensor_requires_grad(t->view_base) && is_leaf(t->view_base))
-        raise_error(ErrorKind::Runtime, op,
-                    "a view of a leaf Variable that requires grad is being used in an in-place operation.");
 }
 
 // ---- saved tensors ----
 
 SavedTensor::SavedTensor(const Tensor& t, bool is_output, uint32_t output_nr)
     : version_(t->version()), output_nr_(output_nr), is_output_(is_output) {
-    if (saved_tensor_hooks.pack != nullptr) {
-        packed_ = saved_tensor_hooks.pack(is_output ? detach(t) : t);
-        if (packed_) {
-            t_ = meta_like(t);
-            return;
-        }
+    if (grad_modes().pack != nullptr) {
+        packed_ = grad_modes().pack(is_output ? detach(t) : t);
+        MASHAL_CHECK(t->version() == version_, "saved_tensors_hooks",
+                     "A saved tensor pack hook is modifying its input in place, got tensor ", text(t),
+                     ". Work on a clone() of it");
+        t_ = meta_like(t);
+        return;
     }
     // A result that kept itself alive through its own node would never be freed: keep a detached alias.
     t_ = is_output ? detach(t) : t;
@@ -353,7 +405,7 @@ Tensor SavedTensor::unpack(std::string_view op, const Ref<Node>& owner) const {
     if (!t_) return {};
     Tensor t;
     if (packed_) {
-        t = saved_tensor_hooks.unpack(packed_.get());
+        t = unpack_saved(packed_.get());
     } else {
         MASHAL_CHECK(
             t_->version() == version_, op,
@@ -367,9 +419,10 @@ Tensor SavedTensor::unpack(std::string_view op, const Ref<Node>& owner) const {
     }
     if (!is_output_) return t;
     Tensor linked = detach(t);
-    if (owner) {
+    if (owner && owner->within)
+        static_cast<CopySlices*>(owner->within)->link_part(linked);
+    else if (owner)
         set_history(linked, owner, output_nr_);
-    }
     return linked;
 }
 
@@ -381,7 +434,7 @@ bool call_needs_grad(const Call& call) {
         const Value& v = call.args[static_cast<size_t>(__builtin_ctz(mask))];
         if (v.is_tensor()) {
             TensorObj* t = v.tensor_obj();
-            if (t->requires_grad || (t->view_base && tensor_requires_grad(v.tensor()))) return true;
+            if (t->requires_grad || (t->view_base && t->view_base->requires_grad)) return true;
         } else if (v.tag() == Value::Tag::Tensors) {
             for (const Tensor& t : v.tensor_list())
                 if (t.defined() && tensor_requires_grad(t)) return true;
@@ -451,12 +504,12 @@ Ref<PrimNode> begin_record(Call& call) {
         if (is_tensor) {
             check_saveable(op.name, v.tensor());
             node->tensors.resize(n);
-            // The value before the write is needed, and this call is about to overwrite it.
-            bool overwritten = call.in_place && i == 0;
             Tensor kept = v.tensor();
-            if (overwritten) {
+            if (call.in_place && i == 0) {
+                // The value before the write is needed, and this call is about to overwrite it.
                 GradModeGuard off(false);
                 kept = call_op("clone", kept, MemoryFormat::Preserve);
+                if (const Edge& e = node->next[0]) set_history(kept, e.node, e.nr);
             }
             node->tensors[i] = SavedTensor(kept, false);
         } else {

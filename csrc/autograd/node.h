@@ -24,17 +24,21 @@ struct ResultMeta {
     Device device;
 };
 
-// A function on one gradient, registered by the user; returning an undefined tensor leaves the gradient as it is.
-struct GradHook : RefCounted {
+// What a user registered; `callee` is the foreign function inside, for a collector of reference cycles.
+struct Hook : RefCounted {
+    virtual void* callee() const { return nullptr; }
+};
+// A function on one gradient; returning an undefined tensor leaves the gradient as it is.
+struct GradHook : Hook {
     virtual Tensor call(const Tensor& grad) = 0;
 };
 // A function on all gradients that enter (pre) or have left (post) a node.
-struct NodeHook : RefCounted {
+struct NodeHook : Hook {
     virtual void pre(SmallVec<Tensor, 2>& grads) = 0;
     virtual void post(SmallVec<Tensor, 2>& grad_inputs, std::span<const Tensor> grad_outputs) = 0;
 };
 // Run after a leaf's gradient has been accumulated.
-struct TensorHook : RefCounted {
+struct TensorHook : Hook {
     virtual void call(const Tensor& t) = 0;
 };
 
@@ -55,6 +59,8 @@ struct Node : RefCounted {
     virtual bool wants_zeros() const { return true; }
 
     uint64_t seq = 0;
+    // The node that runs this one as the history of a view's write (weak: it owns this one); null when the engine does.
+    Node* within = nullptr;
     SmallVec<Edge, 2> next;
     SmallVec<ResultMeta, 1> results;
     struct Hooks {
@@ -95,6 +101,10 @@ const Ref<Node>& grad_fn(const Tensor& t);
 bool tensor_requires_grad(const Tensor& t);
 bool is_leaf(const Tensor& t);
 Edge gradient_edge(const Tensor& t);
+// Whether nobody else can see t or its memory, so that it may be written or given away.
+bool owned_alone(const Tensor& t);
+// Gives t the geometry and the history of a view of itself (`squeeze_`, `t_`).
+void take_view(std::string_view op, const Tensor& t, const Tensor& view);
 Ref<Node> grad_accumulator(const Tensor& t);
 void set_history(const Tensor& t, const Ref<Node>& node, uint32_t nr);
 // In-place write recorded by `node` into t: rebases t, and its base if t is a view.
@@ -112,6 +122,8 @@ struct GradModes {
     bool grad = true;
     bool inference = false;
     bool anomaly = false;
+    // Packs what the tape saves (saved-tensor hooks); null when there are none.
+    Ref<RefCounted> (*pack)(const Tensor&) = nullptr;
 };
 GradModes& grad_modes();
 struct GradModeGuard {
@@ -121,12 +133,8 @@ struct GradModeGuard {
 };
 
 // ---- saved tensors ----
-struct SavedTensorHooks {
-    // Non-null result: the packed object to keep instead of the tensor.
-    Ref<RefCounted> (*pack)(const Tensor&) = nullptr;
-    Tensor (*unpack)(RefCounted*) = nullptr;
-};
-extern SavedTensorHooks saved_tensor_hooks;
+// Undoes GradModes::pack; installed by the foreign layer.
+extern Tensor (*unpack_saved)(RefCounted*);
 
 class SavedTensor {
 public:
@@ -181,6 +189,9 @@ struct BackwardOptions {
 std::vector<Tensor> run_backward(std::span<const Edge> roots, std::span<const Tensor> grads,
                                  std::span<const Edge> inputs, const BackwardOptions& options);
 bool in_backward();
+// A number for the backward pass that this thread is in (0: none), and whether that pass will run a node.
+uint64_t backward_pass();
+bool will_run(Node* node);
 // The node being run, for error reports; null outside backward.
 Node* current_node();
 

@@ -31,6 +31,9 @@ struct OwnVersion final : RefCounted {
     uint32_t value = 0;
 };
 
+// How a view came about, which decides whether writing through it can be recorded.
+enum class ViewOrigin : uint8_t { Recorded, NoGrad, Inference, OneOfMany, CustomFunction };
+
 class Tensor {
 public:
     Tensor() = default;
@@ -76,6 +79,7 @@ public:
     bool requires_grad = false;      // set by the user on a leaf, or because a grad_fn exists
     bool is_inference = false;       // made under inference_mode
     bool is_wrapped_number = false;  // promotes like a Python number
+    ViewOrigin view_origin = ViewOrigin::Recorded;
     uint32_t view_version = 0;       // version at which a view's grad_fn was last in step with its base
     Tensor view_base;                // the tensor this one is a differentiable view of
     Ref<OwnVersion> own_version;

@@ -69,6 +69,25 @@ void check_devices(const Call& call) {
     }
 }
 
+// Tells the results of a view op what they are views of.
+void link_views(const Call& call) {
+    const Tensor source = call.tensor(0);
+    const GradModes& modes = grad_modes();
+    ViewOrigin origin = modes.inference              ? ViewOrigin::Inference
+                        : !modes.grad                ? ViewOrigin::NoGrad
+                        : call.op.schema.list_output ? ViewOrigin::OneOfMany
+                                                     : source->view_origin;
+    for (const Tensor& t : call.out) {
+        if (t.is_same(source)) continue;
+        bool shares = t->storage == source->storage;
+        t->is_inference = shares ? source->is_inference : modes.inference;
+        if (!shares || source->is_inference || !call.op.differentiable) continue;
+        t->view_base = source->view_base ? source->view_base : source;
+        t->view_version = t->version();
+        t->view_origin = origin;
+    }
+}
+
 }  // namespace
 
 OpRegistration::OpRegistration(const char* name, OpFunctions fns) { functions()[name] = fns; }
@@ -115,6 +134,7 @@ Tensor meta_like(const Tensor& t) {
     m->storage = make_ref<Storage>(size_t{0}, Device{DeviceType::Meta, -1});
     m->sizes = t.sizes();
     m->strides = t.strides();
+    m->offset = t->offset;
     m->dtype = t.dtype();
     m->geometry_changed();
     return m;
@@ -226,15 +246,9 @@ void Primitive::run(Call& call) const {
     }
     if (writes)
         for (const Tensor& t : call.out) t->bump_version();
-    if (family == Family::View && grad_modes().grad && !grad_modes().inference) {
-        const Tensor source = call.tensor(0);
-        for (const Tensor& t : call.out) {
-            if (t.is_same(source) || !(t->storage == source->storage)) continue;
-            t->view_base = source->view_base ? source->view_base : source;
-            t->view_version = t->version();
-        }
-    }
-    if (grad_modes().inference && !writes)
+    if (family == Family::View)
+        link_views(call);
+    else if (grad_modes().inference && !writes)
         for (const Tensor& t : call.out) t->is_inference = true;
     if (node) end_record(call, node);
 }

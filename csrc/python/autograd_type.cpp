@@ -21,6 +21,7 @@ Node& node_of(PyObject* o) { return *node_face(o)->impl; }
 
 struct PyGradHook final : GradHook {
     explicit PyGradHook(PyObject* f) : fn(PyRef::borrow(f)) {}
+    void* callee() const override { return fn.get(); }
     Tensor call(const Tensor& grad) override {
         PyRef arg = PyRef::steal(wrap(grad));
         PyRef result = checked(PyObject_CallOneArg(fn.get(), arg.get()));
@@ -38,6 +39,7 @@ struct PyGradHook final : GradHook {
 
 struct PyTensorHook final : TensorHook {
     explicit PyTensorHook(PyObject* f) : fn(PyRef::borrow(f)) {}
+    void* callee() const override { return fn.get(); }
     void call(const Tensor& t) override {
         PyRef arg = PyRef::steal(wrap(t));
         checked(PyObject_CallOneArg(fn.get(), arg.get()));
@@ -51,7 +53,7 @@ PyRef grads_tuple(std::span<const Tensor> grads) {
     return tuple;
 }
 
-void read_grads(PyObject* o, SmallVec<Tensor, 2>& out, std::string_view what) {
+void read_grads(PyObject* o, SmallVec<Tensor, 2>& out, std::string_view what, ErrorKind kind = ErrorKind::Type) {
     if (o == Py_None) return;
     PyRef single;
     if (is_tensor(o)) {
@@ -66,13 +68,14 @@ void read_grads(PyObject* o, SmallVec<Tensor, 2>& out, std::string_view what) {
     for (size_t i = 0; i < out.size(); i++) {
         PyObject* item = PySequence_Fast_GET_ITEM(o, static_cast<Py_ssize_t>(i));
         if (item != Py_None && !is_tensor(item))
-            raise_error(ErrorKind::Type, what, "expected Tensor or None, not ", Py_TYPE(item)->tp_name);
+            raise_error(kind, what, "expected Tensor or None, not ", Py_TYPE(item)->tp_name);
         out[i] = item == Py_None ? Tensor() : as_tensor(item);
     }
 }
 
 struct PyNodeHook final : NodeHook {
     explicit PyNodeHook(PyObject* f) : fn(PyRef::borrow(f)) {}
+    void* callee() const override { return fn.get(); }
     void pre(SmallVec<Tensor, 2>& grads) override {
         PyRef arg = grads_tuple(grads);
         PyRef result = checked(PyObject_CallOneArg(fn.get(), arg.get()));
@@ -172,7 +175,7 @@ struct FunctionNode final : Node {
         PyRef arg = grads_tuple(gs);
         PyRef result = checked(PyObject_CallMethod(ctx.get(), "_run_backward", "(O)", arg.get()));
         out.resize(next.size());
-        read_grads(result.get(), out, name_);
+        read_grads(result.get(), out, name_, ErrorKind::Runtime);
     }
     void release_saved() override {
         saved.clear();
@@ -234,6 +237,10 @@ PyObject* function_finish(PyObject*, PyObject* args) {
                 ensure_autograd_meta(t).output_nr = static_cast<uint32_t>(i);
             } else {
                 set_history(t, ref, static_cast<uint32_t>(i));
+                if (t->view_base) {
+                    t->view_version = t->version();
+                    t->view_origin = ViewOrigin::CustomFunction;
+                }
             }
         }
         for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(saved); i++) {
@@ -260,6 +267,33 @@ PyObject* function_saved(PyObject*, PyObject* face) {
         return tuple.release();
     });
 }
+
+}  // namespace
+
+// ---- collecting cycles: only what an object owns alone may be visited on its behalf ----
+
+int visit_hook(const Hook& hook, visitproc visit, void* arg) {
+    if (hook.use_count() == 1) Py_VISIT(static_cast<PyObject*>(hook.callee()));
+    return 0;
+}
+int visit_node(Node& node, visitproc visit, void* arg) {
+    if (auto* function = dynamic_cast<FunctionNode*>(&node)) Py_VISIT(function->ctx.get());
+    if (node.is_accumulator())
+        if (void* owner = node.leaf_tensor()->owner()) Py_VISIT(static_cast<PyObject*>(owner));
+    if (!node.hooks) return 0;
+    for (auto& [nr, hook] : node.hooks->tensor_pre)
+        if (int stop = visit_hook(*hook, visit, arg)) return stop;
+    for (auto* list : {&node.hooks->pre, &node.hooks->post})
+        for (auto& hook : *list)
+            if (int stop = visit_hook(*hook, visit, arg)) return stop;
+    return 0;
+}
+void clear_node(Node& node) {
+    if (auto* function = dynamic_cast<FunctionNode*>(&node)) PyRef ctx = std::move(function->ctx);
+    std::unique_ptr<Node::Hooks> hooks = std::move(node.hooks);
+}
+
+namespace {
 
 // ---- the node type ----
 
@@ -333,9 +367,14 @@ PyObject* node_saved(PyObject* self, void*) {
         return dict.release();
     });
 }
-PyObject* node_ctx(PyObject* self, void*) {
-    auto* node = dynamic_cast<FunctionNode*>(&node_of(self));
-    return Py_NewRef(node ? node->ctx.get() : Py_None);
+// (shape, dtype, device) of one of the values whose gradient enters the node.
+PyObject* node_result(PyObject* self, PyObject* number) {
+    return guarded([&] {
+        auto nr = static_cast<size_t>(int_from(number));
+        MASHAL_CHECK_AS(Index, nr < node_of(self).results.size(), "", "the node has no result ", nr);
+        const ResultMeta& m = node_of(self).results[nr];
+        return Py_BuildValue("(NNN)", size_to_python(m.sizes), dtype_to_python(m.dtype), device_to_python(m.device));
+    });
 }
 void node_dealloc(PyObject* self) {
     PyTypeObject* type = Py_TYPE(self);
@@ -345,18 +384,28 @@ void node_dealloc(PyObject* self) {
     type->tp_free(self);
     Py_DECREF(type);
 }
+// Attributes of a custom function's context are attributes of its node, as they are one object in PyTorch.
+PyObject* node_getattro(PyObject* self, PyObject* name) {
+    PyObject* found = PyObject_GenericGetAttr(self, name);
+    if (found != nullptr || !PyErr_ExceptionMatches(PyExc_AttributeError)) return found;
+    auto* node = dynamic_cast<FunctionNode*>(node_face(self)->impl);
+    if (node == nullptr || !node->ctx) return nullptr;
+    PyErr_Clear();
+    return PyObject_GetAttr(node->ctx.get(), name);
+}
 int node_traverse(PyObject* self, visitproc visit, void* arg) {
     Py_VISIT(Py_TYPE(self));
-    if (auto* node = dynamic_cast<FunctionNode*>(node_face(self)->impl)) Py_VISIT(node->ctx.get());
-    return 0;
+    Node* node = node_face(self)->impl;
+    return node == nullptr ? 0 : visit_node(*node, visit, arg);
 }
 int node_clear(PyObject* self) {
-    if (auto* node = dynamic_cast<FunctionNode*>(node_face(self)->impl)) node->ctx = PyRef();
+    if (Node* node = node_face(self)->impl) clear_node(*node);
     return 0;
 }
 
 PyMethodDef node_methods[] = {{"name", node_name, METH_NOARGS, nullptr},
                               {"_sequence_nr", node_sequence_nr, METH_NOARGS, nullptr},
+                              {"_result", node_result, METH_O, nullptr},
                               {"_register_hook", node_register<false>, METH_O, nullptr},
                               {"_register_prehook", node_register<true>, METH_O, nullptr},
                               {nullptr, nullptr, 0, nullptr}};
@@ -364,7 +413,6 @@ PyGetSetDef node_getset[] = {{"next_functions", node_next_functions, nullptr, nu
                              {"metadata", node_metadata, nullptr, nullptr, nullptr},
                              {"variable", node_variable, nullptr, nullptr, nullptr},
                              {"_saved", node_saved, nullptr, nullptr, nullptr},
-                             {"_ctx", node_ctx, nullptr, nullptr, nullptr},
                              {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyMemberDef node_members[] = {{"__weaklistoffset__", T_PYSSIZET, offsetof(PyNode, weakrefs), READONLY, nullptr},
                               {nullptr, 0, 0, 0, nullptr}};
@@ -372,6 +420,7 @@ PyType_Slot node_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(node_dealloc
                             {Py_tp_traverse, reinterpret_cast<void*>(node_traverse)},
                             {Py_tp_clear, reinterpret_cast<void*>(node_clear)},
                             {Py_tp_repr, reinterpret_cast<void*>(node_repr)},
+                            {Py_tp_getattro, reinterpret_cast<void*>(node_getattro)},
                             {Py_tp_methods, node_methods},
                             {Py_tp_getset, node_getset},
                             {Py_tp_members, node_members},
@@ -381,7 +430,15 @@ PyType_Spec node_spec = {"mashal.autograd.graph.Node", sizeof(PyNode), 0,
 
 // ---- running ----
 
-// _run_backward(tensors, grads, inputs or None, keep_graph, create_graph, accumulate) -> list of gradients
+// A tensor's place in the graph, or one given as (node, number of the result).
+Edge edge_from(PyObject* o) {
+    if (is_tensor(o)) return gradient_edge(as_tensor(o));
+    if (!PyTuple_Check(o) || PyTuple_GET_SIZE(o) != 2 || !PyObject_TypeCheck(PyTuple_GET_ITEM(o, 0), g_node_type))
+        raise_error(ErrorKind::Type, "", "expected Tensors or GradientEdges, but got ", Py_TYPE(o)->tp_name);
+    return {Ref<Node>(&node_of(PyTuple_GET_ITEM(o, 0))), static_cast<uint32_t>(int_from(PyTuple_GET_ITEM(o, 1)))};
+}
+
+// run_backward(roots, grads, inputs or None, keep_graph, create_graph, accumulate) -> list of gradients
 PyObject* py_run_backward(PyObject*, PyObject* args) {
     PyObject *tensors, *grads, *inputs;
     int keep, create, accumulate;
@@ -392,18 +449,20 @@ PyObject* py_run_backward(PyObject*, PyObject* args) {
         std::vector<Edge> roots, targets;
         std::vector<Tensor> gs;
         for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tensors); i++) {
-            Tensor t = as_tensor(PyTuple_GET_ITEM(tensors, i));
-            MASHAL_CHECK(tensor_requires_grad(t), "", "element ", i,
+            roots.push_back(edge_from(PyTuple_GET_ITEM(tensors, i)));
+            MASHAL_CHECK(static_cast<bool>(roots.back()), "", "element ", i,
                          " of tensors does not require grad and does not have a grad_fn");
-            roots.push_back(gradient_edge(t));
             PyObject* g = PyTuple_GET_ITEM(grads, i);
             gs.push_back(g == Py_None ? Tensor() : as_tensor(g));
         }
         if (inputs != Py_None) {
             for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(inputs); i++) {
-                Tensor t = as_tensor(PyTuple_GET_ITEM(inputs, i));
+                PyObject* input = PyTuple_GET_ITEM(inputs, i);
+                targets.push_back(edge_from(input));
+                if (!is_tensor(input)) continue;
+                Tensor t = as_tensor(input);
                 MASHAL_CHECK(tensor_requires_grad(t), "", "One of the differentiated Tensors does not require grad");
-                targets.push_back(gradient_edge(t));
+                if (accumulate) retain_grad(t);
             }
         }
         std::vector<Tensor> out = run_backward(
@@ -438,51 +497,54 @@ PyObject* add_interception(PyObject*, PyObject* delta) {
     });
 }
 
-// ---- saved-tensor hooks: a stack of (pack, unpack), innermost last ----
+// ---- saved-tensor hooks: a stack of (pack, unpack) per thread, innermost last ----
 
-// Never destroyed: the interpreter is gone when static objects are.
-PyRef& g_saved_hooks = *new PyRef;  // list of pairs
+thread_local PyObject* g_saved_hooks = nullptr;  // a list, or null when it is empty
 
 struct PackedTensor final : RefCounted {
     PyRef object, unpack;
 };
 
+Ref<RefCounted> pack_saved(const Tensor& t) {
+    PyRef pair = PyRef::borrow(PyList_GET_ITEM(g_saved_hooks, PyList_GET_SIZE(g_saved_hooks) - 1));
+    PyRef arg = PyRef::steal(wrap(t));
+    auto packed = make_ref<PackedTensor>();
+    GradModeGuard off(false);
+    packed->object = checked(PyObject_CallOneArg(PyTuple_GET_ITEM(pair.get(), 0), arg.get()));
+    packed->unpack = PyRef::borrow(PyTuple_GET_ITEM(pair.get(), 1));
+    return packed;
+}
+Tensor unpack_packed(RefCounted* box) {
+    auto& packed = static_cast<PackedTensor&>(*box);
+    PyRef result = checked(PyObject_CallOneArg(packed.unpack.get(), packed.object.get()));
+    if (!is_tensor(result.get()))
+        raise_error(ErrorKind::Type, "",
+                    "Output of saved tensor unpack_hook expected to be a Tensor but got result of type ",
+                    Py_TYPE(result.get())->tp_name);
+    return as_tensor(result.get());
+}
+
 PyObject* push_saved_hooks(PyObject*, PyObject* args) {
     PyObject *pack, *unpack;
     if (!PyArg_ParseTuple(args, "OO", &pack, &unpack)) return nullptr;
     return guarded([&]() -> PyObject* {
-        if (!g_saved_hooks) g_saved_hooks = checked(PyList_New(0));
-        check_status(PyList_Append(g_saved_hooks.get(), checked(PyTuple_Pack(2, pack, unpack)).get()));
-        saved_tensor_hooks.pack = [](const Tensor& t) -> Ref<RefCounted> {
-            Py_ssize_t n = PyList_GET_SIZE(g_saved_hooks.get());
-            PyRef pair = PyRef::borrow(PyList_GET_ITEM(g_saved_hooks.get(), n - 1));
-            PyRef arg = PyRef::steal(wrap(t));
-            auto packed = make_ref<PackedTensor>();
-            GradModeGuard off(false);
-            packed->object = checked(PyObject_CallOneArg(PyTuple_GET_ITEM(pair.get(), 0), arg.get()));
-            packed->unpack = PyRef::borrow(PyTuple_GET_ITEM(pair.get(), 1));
-            return packed;
-        };
-        saved_tensor_hooks.unpack = [](RefCounted* box) -> Tensor {
-            auto& packed = static_cast<PackedTensor&>(*box);
-            PyRef result = checked(PyObject_CallOneArg(packed.unpack.get(), packed.object.get()));
-            if (!is_tensor(result.get()))
-                raise_error(ErrorKind::Type, "",
-                            "Output of saved tensor unpack_hook expected to be a Tensor but got result of type ",
-                            Py_TYPE(result.get())->tp_name);
-            return as_tensor(result.get());
-        };
+        if (g_saved_hooks == nullptr) g_saved_hooks = checked(PyList_New(0)).release();
+        check_status(PyList_Append(g_saved_hooks, checked(PyTuple_Pack(2, pack, unpack)).get()));
+        grad_modes().pack = pack_saved;
         Py_RETURN_NONE;
     });
 }
 PyObject* pop_saved_hooks(PyObject*, PyObject*) {
-    Py_ssize_t n = g_saved_hooks ? PyList_GET_SIZE(g_saved_hooks.get()) : 0;
+    Py_ssize_t n = g_saved_hooks ? PyList_GET_SIZE(g_saved_hooks) : 0;
     if (n == 0) {
         PyErr_SetString(PyExc_RuntimeError, "no saved-tensor hooks are registered");
         return nullptr;
     }
-    if (PyList_SetSlice(g_saved_hooks.get(), n - 1, n, nullptr) < 0) return nullptr;
-    if (n == 1) saved_tensor_hooks.pack = nullptr;
+    if (PyList_SetSlice(g_saved_hooks, n - 1, n, nullptr) < 0) return nullptr;
+    if (n == 1) {
+        grad_modes().pack = nullptr;
+        Py_CLEAR(g_saved_hooks);
+    }
     Py_RETURN_NONE;
 }
 
@@ -519,6 +581,15 @@ PyObject* current_graph_node(PyObject*, PyObject*) {
     return guarded([] { return wrap_node(Ref<Node>(current_node())); });
 }
 
+PyObject* py_backward_pass(PyObject*, PyObject*) { return PyLong_FromUnsignedLongLong(backward_pass()); }
+PyObject* py_will_run(PyObject*, PyObject* node) {
+    if (!PyObject_TypeCheck(node, g_node_type)) {
+        PyErr_SetString(PyExc_TypeError, "expected a Node");
+        return nullptr;
+    }
+    return PyBool_FromLong(will_run(&node_of(node)));
+}
+
 PyMethodDef functions[] = {
     {"register_hook", register_tensor_hook, METH_VARARGS, nullptr},
     {"register_post_accumulate_hook", register_post_accumulate_hook, METH_VARARGS, nullptr},
@@ -537,6 +608,8 @@ PyMethodDef functions[] = {
     {"push_saved_hooks", push_saved_hooks, METH_VARARGS, nullptr},
     {"pop_saved_hooks", pop_saved_hooks, METH_NOARGS, nullptr},
     {"set_anomaly_hooks", set_anomaly_hooks, METH_VARARGS, nullptr},
+    {"backward_pass", py_backward_pass, METH_NOARGS, "A number for the backward pass being run; 0 outside one."},
+    {"will_run", py_will_run, METH_O, "Whether the present backward pass runs a node."},
     {"current_graph_node", current_graph_node, METH_NOARGS, nullptr},
     {nullptr, nullptr, 0, nullptr}};
 
@@ -573,6 +646,7 @@ bool overrides_torch_function(PyTypeObject* type) {
 
 void init_autograd(PyObject* module) {
     g_node_type = reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpec(&node_spec)).release());
+    unpack_saved = unpack_packed;
     check_status(PyModule_AddObjectRef(module, "Node", reinterpret_cast<PyObject*>(g_node_type)));
     check_status(PyModule_AddFunctions(module, functions));
 }

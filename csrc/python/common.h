@@ -93,6 +93,10 @@ inline Tensor as_tensor(PyObject* o) { return Tensor(tensor_obj(o)); }
 PyObject* wrap(Tensor t);
 PyObject* wrap_as(Tensor t, PyTypeObject* type);
 PyObject* wrap_node(Ref<Node> node);
+// For collectors of cycles: shows, or drops, the Python objects that a hook or node owns.
+int visit_hook(const Hook& hook, visitproc visit, void* arg);
+int visit_node(Node& node, visitproc visit, void* arg);
+void clear_node(Node& node);
 
 // ---- values ----
 // Strings and numbers from Python; `op`/`arg` name them in errors.

@@ -62,6 +62,16 @@ int tensor_traverse(PyObject* self, visitproc visit, void* arg) {
     if (t->impl != nullptr && t->impl->autograd) {
         auto& meta = static_cast<AutogradMeta&>(*t->impl->autograd);
         if (meta.grad && meta.grad->owner()) Py_VISIT(static_cast<PyObject*>(meta.grad->owner()));
+        for (auto& hook : meta.hooks)
+            if (int stop = visit_hook(*hook, visit, arg)) return stop;
+        for (auto& hook : meta.post_accumulate)
+            if (int stop = visit_hook(*hook, visit, arg)) return stop;
+        if (Node* node = meta.grad_fn.get()) {
+            if (node->owner() != nullptr) Py_VISIT(static_cast<PyObject*>(node->owner()));
+            // A node without a face that only this tensor holds: what it owns is the tensor's.
+            else if (node->use_count() == 1)
+                if (int stop = visit_node(*node, visit, arg)) return stop;
+        }
     }
     return 0;
 }
@@ -75,6 +85,7 @@ int tensor_clear(PyObject* self) {
         meta.grad = Tensor();
         auto hooks = std::move(meta.hooks);
         auto post = std::move(meta.post_accumulate);
+        if (Node* node = meta.grad_fn.get(); node && !node->owner() && node->use_count() == 1) clear_node(*node);
     }
     return 0;
 }
@@ -207,7 +218,12 @@ int set_data(PyObject* self, PyObject* value, void*) {
         t->geometry_changed();
     });
 }
-PyObject* get_version(PyObject* self, void*) { return PyLong_FromUnsignedLong(tensor_obj(self)->version()); }
+PyObject* get_version(PyObject* self, void*) {
+    return guarded([&] {
+        MASHAL_CHECK(!tensor_obj(self)->is_inference, "_version", "Inference tensors do not track version counter.");
+        return PyLong_FromUnsignedLong(tensor_obj(self)->version());
+    });
+}
 PyObject* get_base(PyObject* self, void*) {
     return guarded([&] { return wrap(tensor_obj(self)->view_base); });
 }
@@ -418,6 +434,16 @@ PyObject* tensor_set(PyObject* self, PyObject* args) {
         return Py_NewRef(self);
     });
 }
+// _become_view(name, view): the geometry and history of a view of this tensor (squeeze_, t_).
+PyObject* tensor_become_view(PyObject* self, PyObject* args) {
+    const char* name;
+    PyObject* view;
+    if (!PyArg_ParseTuple(args, "sO!", &name, g_tensor_type, &view)) return nullptr;
+    return guarded([&] {
+        take_view(name, self_of(self), as_tensor(view));
+        return Py_NewRef(self);
+    });
+}
 PyObject* tensor_storage_key(PyObject* self, PyObject*) {
     // (identity of the storage, its size in bytes)
     Storage* s = tensor_obj(self)->storage.get();
@@ -433,6 +459,10 @@ PyObject* tensor_storage_bytes(PyObject* self, PyObject*) {
         bytes->dtype = DType::U8;
         return wrap(std::move(bytes));
     });
+}
+
+PyObject* tensor_storage_resizable(PyObject* self, PyObject*) {
+    return PyBool_FromLong(tensor_obj(self)->storage->resizable());
 }
 
 PyMethodDef tensor_methods[] = {
@@ -459,8 +489,10 @@ PyMethodDef tensor_methods[] = {
     {"is_inference", tensor_is_inference, METH_NOARGS, nullptr},
     {"is_set_to", tensor_is_set_to, METH_O, nullptr},
     {"_set", tensor_set, METH_VARARGS, nullptr},
+    {"_become_view", tensor_become_view, METH_VARARGS, nullptr},
     {"_storage_key", tensor_storage_key, METH_NOARGS, nullptr},
     {"_storage_bytes", tensor_storage_bytes, METH_NOARGS, nullptr},
+    {"_storage_resizable", tensor_storage_resizable, METH_NOARGS, nullptr},
     {"_make_subclass", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(tensor_make_subclass)),
      METH_VARARGS | METH_KEYWORDS | METH_STATIC, nullptr},
     {nullptr, nullptr, 0, nullptr}};

@@ -7,7 +7,7 @@ namespace mashal {
 namespace {
 
 struct Param {
-    enum class Kind { Grad, Grads, Arg, Shape, Out, Outs, Needs } kind;
+    enum class Kind { Grad, Grads, Arg, Shape, Geometry, Out, Outs, Needs } kind;
     size_t index = 0;
 };
 
@@ -75,6 +75,11 @@ private:
             }
             case Param::Kind::Arg: return checked(value_to_python(node.saved_arg(p.index)));
             case Param::Kind::Shape: return shape_of(node.args[p.index]);
+            case Param::Kind::Geometry: {
+                Tensor t = node.args[p.index].tensor();
+                return checked(Py_BuildValue("(NNL)", size_to_python(t.sizes()), size_to_python(t.strides()),
+                                             static_cast<long long>(t->offset)));
+            }
             case Param::Kind::Out: return PyRef::steal(wrap(node.saved_output(p.index)));
             case Param::Kind::Outs: {
                 PyRef tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(node.outputs.size())));
@@ -130,7 +135,7 @@ Rule make_rule(const Primitive& prim, PyObject* fn, PyObject* params) {
     rule.fn = PyRef::borrow(fn);
     for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(params); k++) {
         std::string_view name = PyUnicode_AsUTF8(PyTuple_GET_ITEM(params, k));
-        constexpr std::string_view suffix = "_shape";
+        constexpr std::string_view suffix = "_shape", geometry = "_geometry";
         int arg = prim.schema.find(name);
         if (name == "g") {
             rule.params.push_back({Param::Kind::Grad});
@@ -150,6 +155,10 @@ Rule make_rule(const Primitive& prim, PyObject* fn, PyObject* params) {
         } else if (name.ends_with(suffix) && prim.schema.find(name.substr(0, name.size() - suffix.size())) >= 0) {
             auto i = static_cast<size_t>(prim.schema.find(name.substr(0, name.size() - suffix.size())));
             rule.params.push_back({Param::Kind::Shape, i});
+            rule.shapes |= uint64_t{1} << i;
+        } else if (name.ends_with(geometry) && prim.schema.find(name.substr(0, name.size() - geometry.size())) >= 0) {
+            auto i = static_cast<size_t>(prim.schema.find(name.substr(0, name.size() - geometry.size())));
+            rule.params.push_back({Param::Kind::Geometry, i});
             rule.shapes |= uint64_t{1} << i;
         } else {
             raise_error(ErrorKind::Value, prim.name, "the derivative rule's parameter '", name,

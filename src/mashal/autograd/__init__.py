@@ -8,6 +8,8 @@ from typing import Any
 from .. import _core
 from .._core import Tensor
 from . import graph as graph
+from ._passes import _is_checkpoint_valid as _is_checkpoint_valid
+from ._passes import run_backward as run_backward
 from .anomaly_mode import detect_anomaly as detect_anomaly
 from .anomaly_mode import set_detect_anomaly as set_detect_anomaly
 from .function import Function as Function
@@ -22,29 +24,35 @@ _Tensors = Tensor | Sequence[Tensor]
 
 
 def _as_tuple(x: Any) -> tuple[Any, ...]:
-    return (x,) if isinstance(x, Tensor) or x is None else tuple(x)
+    return (x,) if isinstance(x, (Tensor, graph.GradientEdge)) or x is None else tuple(x)
 
 
 def _root_grads(tensors: tuple[Any, ...], grads: Any) -> tuple[Any, ...]:
     grads = (None,) * len(tensors) if grads is None else _as_tuple(grads)
+    for g in grads:
+        if g is not None and not isinstance(g, Tensor):
+            raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
     if len(grads) != len(tensors):
         raise RuntimeError(f"got {len(tensors)} tensors and {len(grads)} gradients")
-    full = []
-    for t, g in zip(tensors, grads, strict=True):
+    full: list[Any] = []
+    for root, g in zip(tensors, grads, strict=True):
+        t = root
+        if isinstance(root, graph.GradientEdge):
+            # A stand-in with the shape and type of the value at that place.
+            shape, dtype, device = root.node._result(root.output_nr)
+            t = _core.empty(shape, None, dtype, device).requires_grad_()
+        elif not isinstance(root, Tensor):
+            raise TypeError(f"expected Tensors or GradientEdges, but got {type(root).__name__}")
         if g is None:
             if not t.requires_grad:
                 full.append(None)  # the engine says which element it is
             elif t.numel() != 1:
                 raise RuntimeError("grad can be implicitly created only for scalar outputs")
             elif t.dtype.is_complex:
-                raise RuntimeError(
-                    f"grad can be implicitly created only for real scalar outputs but got {t.dtype}"
-                )
+                raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {t.dtype}")
             else:
                 full.append(_ones_like(t))
             continue
-        if not isinstance(g, Tensor):
-            raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
         if g.shape != t.shape:
             raise RuntimeError(
                 f"Mismatch in shape: grad_output has a shape of {g.shape} and output has a shape of {t.shape}."
@@ -78,8 +86,10 @@ def backward(
         retain_graph: keep saved tensors for another pass; by default the value of ``create_graph``.
         create_graph: record the backward pass itself, for higher derivatives.
         inputs: accumulate only into these.
+
     Raises:
         RuntimeError: for roots that do not require grad, missing gradients of non-scalar roots, or a freed graph.
+
     Example:
         >>> import mashal
         >>> x = mashal.tensor([2.0], requires_grad=True)
@@ -89,7 +99,9 @@ def backward(
     """
     if grad_variables is not None:
         if grad_tensors is not None:
-            raise RuntimeError("`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`.")
+            raise RuntimeError(
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`."
+            )
         grad_tensors = grad_variables
     roots = _as_tuple(tensors)
     if inputs is not None:
@@ -97,7 +109,7 @@ def backward(
         if not inputs:
             raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     keep = create_graph if retain_graph is None else retain_graph
-    _core.run_backward(roots, _root_grads(roots, grad_tensors), inputs, keep, create_graph, True)
+    run_backward(roots, _root_grads(roots, grad_tensors), inputs, keep, create_graph, True)
 
 
 def grad(
@@ -116,8 +128,10 @@ def grad(
     Args:
         allow_unused: give None for inputs that the outputs do not depend on, instead of raising.
         materialize_grads: give zeros instead of None.
+
     Raises:
         RuntimeError: if an input does not require grad or is not part of the graph.
+
     Example:
         >>> import mashal
         >>> x = mashal.tensor(3.0, requires_grad=True)
@@ -125,7 +139,9 @@ def grad(
         (tensor(6.),)
     """
     if materialize_grads and allow_unused is False:
-        raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+        )
     if allow_unused is None:
         allow_unused = materialize_grads
     roots = _as_tuple(outputs)
@@ -135,14 +151,17 @@ def grad(
         from .batched import grad_batched
 
         return grad_batched(roots, wanted, _as_tuple(grad_outputs), keep, create_graph, allow_unused, materialize_grads)
-    result = _core.run_backward(roots, _root_grads(roots, grad_outputs), wanted, keep, create_graph, False)
+    result = run_backward(roots, _root_grads(roots, grad_outputs), wanted, keep, create_graph, False)
     if not allow_unused and any(g is None for g in result):
         raise RuntimeError(
             "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if this is "
             "the desired behavior."
         )
     if materialize_grads:
-        result = [_core.empty(t.shape, None, t.dtype, t.device).fill_(0) if g is None else g for g, t in zip(result, wanted, strict=True)]
+        result = [
+            _core.empty(t.shape, None, t.dtype, t.device).fill_(0) if g is None else g
+            for g, t in zip(result, wanted, strict=True)
+        ]
     return tuple(result)
 
 

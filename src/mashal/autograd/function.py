@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import warnings
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -105,9 +106,17 @@ class Function:
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        raise RuntimeError(
+        warnings.warn(
             f"{type(self).__name__} should not be instantiated. Methods on autograd functions are all static, so you should "
-            "invoke them on the class itself: use apply()."
+            "invoke them on the class itself: use apply().",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError(
+            "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function "
+            "with static forward method: call apply() on the class."
         )
 
     @staticmethod
@@ -156,6 +165,11 @@ class Function:
 
 def _link(ctx: FunctionCtx, node: Any, inputs: tuple[Tensor, ...], outputs: tuple[Any, ...]) -> tuple[Any, ...]:
     dirty = {id(t) for t in ctx._dirty}
+    if dirty - {id(o) for o in outputs}:
+        raise RuntimeError(
+            "Some elements marked as dirty during the forward method were not returned as output. The inputs that are modified "
+            "inplace must all be outputs of the Function."
+        )
     fixed = {id(t) for t in ctx._non_differentiable}
     given = {id(t) for t in inputs}
     results, flags = [], []
@@ -173,7 +187,7 @@ def _link(ctx: FunctionCtx, node: Any, inputs: tuple[Tensor, ...], outputs: tupl
                 # An input returned as it is: a new view, so that the input keeps its own history.
                 with no_grad():
                     replaced[id(o)] = o = o.view(o.shape) if flag == 0 else o.detach()
-            elif flag != 1 and o.requires_grad:
+            elif flag != 1 and o.requires_grad and o._base is None:
                 replaced[id(o)] = o = o.detach()
         results.append(o)
         flags.append(flag)
@@ -213,7 +227,10 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
         if not _core.is_grad_enabled() or not any(isinstance(g, Tensor) and g.requires_grad for g in grads):
             return result
         items = result if isinstance(result, tuple) else (result,)
-        marked = tuple(_Refuse.apply(t, *[g for g in grads if isinstance(g, Tensor)]) if isinstance(t, Tensor) else t for t in items)
+        marked = tuple(
+            _Refuse.apply(t, *[g for g in grads if isinstance(g, Tensor)]) if isinstance(t, Tensor) else t
+            for t in items
+        )
         return marked if isinstance(result, tuple) else marked[0]
 
     return wrapped

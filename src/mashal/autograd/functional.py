@@ -24,30 +24,41 @@ def _call(func: Callable[..., Any], inputs: tuple[Tensor, ...]) -> tuple[tuple[T
     outs = (out,) if single else tuple(out)
     for i, o in enumerate(outs):
         if not isinstance(o, Tensor):
-            raise TypeError(f"The outputs of the user-provided function must be Tensors, got {type(o).__name__} at index {i}")
+            raise TypeError(
+                f"The outputs of the user-provided function must be Tensors, got {type(o).__name__} at index {i}"
+            )
     return outs, single
 
 
 def _fill(grads: tuple[Any, ...], like: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-    return tuple(_core.empty(t.shape, None, t.dtype, t.device).fill_(0) if g is None else g for g, t in zip(grads, like, strict=True))
+    return tuple(
+        _core.empty(t.shape, None, t.dtype, t.device).fill_(0) if g is None else g
+        for g, t in zip(grads, like, strict=True)
+    )
 
 
 def _differentiable(outs: tuple[Tensor, ...], inputs: tuple[Tensor, ...], gs: Any, create: bool) -> tuple[Tensor, ...]:
     pairs = [(o, g) for o, g in zip(outs, gs, strict=True) if o.requires_grad]
     if not pairs:
         return _fill((None,) * len(inputs), inputs)
-    grads = _grad([o for o, _ in pairs], inputs, [g for _, g in pairs], retain_graph=True, create_graph=create, allow_unused=True)
+    grads = _grad(
+        [o for o, _ in pairs], inputs, [g for _, g in pairs], retain_graph=True, create_graph=create, allow_unused=True
+    )
     return _fill(grads, inputs)
 
 
-def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
+def vjp(
+    func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
     """``(func(*inputs), v^T J)`` with J the Jacobian of ``func``; ``v`` may be left out for a one-element result."""
     with enable_grad():
         xs = _prepare(inputs, create_graph)
         outs, single = _call(func, xs)
         if v is None:
             if len(outs) != 1 or outs[0].numel() != 1:
-                raise RuntimeError("The vector v can only be None if the user-provided function returns a single Tensor with a single element.")
+                raise RuntimeError(
+                    "The vector v can only be None if the user-provided function returns a single Tensor with a single element."
+                )
             vs: tuple[Any, ...] = (_core.empty(outs[0].shape, None, outs[0].dtype, outs[0].device).fill_(1),)
         else:
             vs = (v,) if isinstance(v, Tensor) else tuple(v)
@@ -57,13 +68,17 @@ def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
     return (outs[0] if single else outs), (grads[0] if isinstance(inputs, Tensor) else grads)
 
 
-def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
+def jvp(
+    func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
     """``(func(*inputs), J v)``, by differentiating the vector-Jacobian product with respect to its vector."""
     with enable_grad():
         xs = _prepare(inputs, create_graph)
         if v is None:
             if len(xs) != 1 or xs[0].numel() != 1:
-                raise RuntimeError("The vector v can only be None if the input to the user-provided function is a single Tensor with a single element.")
+                raise RuntimeError(
+                    "The vector v can only be None if the input to the user-provided function is a single Tensor with a single element."
+                )
             vs: tuple[Any, ...] = (_core.empty(xs[0].shape, None, xs[0].dtype, xs[0].device).fill_(1),)
         else:
             vs = (v,) if isinstance(v, Tensor) else tuple(v)
@@ -80,7 +95,14 @@ def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
     return (outs[0] if single else outs), (products[0] if single else products)
 
 
-def jacobian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, strict: bool = False, vectorize: bool = False, strategy: str = "reverse-mode") -> Any:
+def jacobian(
+    func: Callable[..., Any],
+    inputs: Any,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    strategy: str = "reverse-mode",
+) -> Any:
     """The Jacobian: for each result and input a tensor of shape ``result.shape + input.shape``.
 
     Example:
@@ -100,7 +122,9 @@ def jacobian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, 
             columns = [_differentiable((flat[i],), xs, (None,), create_graph) for i in range(flat.numel())]
             rows.append(
                 tuple(
-                    stack([c[k] for c in columns]).reshape(*o.shape, *x.shape) if columns else _core.empty((*o.shape, *x.shape), None, o.dtype, o.device)
+                    stack([c[k] for c in columns]).reshape(*o.shape, *x.shape)
+                    if columns
+                    else _core.empty((*o.shape, *x.shape), None, o.dtype, o.device)
                     for k, x in enumerate(xs)
                 )
             )
@@ -108,7 +132,14 @@ def jacobian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, 
     return result[0] if single else result
 
 
-def hessian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, strict: bool = False, vectorize: bool = False, outer_jacobian_strategy: str = "reverse-mode") -> Any:
+def hessian(
+    func: Callable[..., Any],
+    inputs: Any,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    outer_jacobian_strategy: str = "reverse-mode",
+) -> Any:
     """The matrix of second derivatives of a function with a one-element result."""
     single = isinstance(inputs, Tensor)
 
@@ -122,7 +153,9 @@ def hessian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, s
     return jacobian(gradient, inputs, create_graph=create_graph)
 
 
-def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
+def vhp(
+    func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
     """``(func(*inputs), v^T H)`` with H the Hessian of ``func``."""
     single = isinstance(inputs, Tensor)
 
@@ -136,6 +169,8 @@ def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
     return (value if create_graph else value.detach()), product
 
 
-def hvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
+def hvp(
+    func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
     """``(func(*inputs), H v)``: equal to :func:`vhp`, as the Hessian is symmetric."""
     return vhp(func, inputs, v, create_graph, strict)

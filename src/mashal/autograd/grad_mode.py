@@ -146,7 +146,7 @@ class inference_mode(_Mode):
         self._before = (False, False)
 
     def clone(self) -> inference_mode:
-        return self.__class__(self.mode)  # type: ignore[no-any-return]
+        return self.__class__(self.mode)
 
     def __enter__(self) -> None:
         inference = _core.set_inference_mode(self.mode)

@@ -20,8 +20,10 @@ def _outputs(fn: Callable[..., Any], inputs: tuple[Any, ...]) -> tuple[Tensor, .
     return tuple(o for o in outs if isinstance(o, Tensor) and (o.dtype.is_floating_point or o.dtype.is_complex))
 
 
-def _numeric_column(fn: Callable[..., Any], inputs: tuple[Any, ...], t: Tensor, index: int, step: complex, k: int) -> Any:
-    """d outputs[k] / d t[index] by central differences, flat."""
+def _numeric_column(
+    fn: Callable[..., Any], inputs: tuple[Any, ...], t: Tensor, index: int, step: complex, k: int
+) -> Any:
+    """D outputs[k] / d t[index] by central differences, flat."""
     data = t.detach()
     flat = data.view(-1) if data.is_contiguous() else data.as_strided(data.shape, data.stride())
     place = flat if data.is_contiguous() else data
@@ -34,12 +36,12 @@ def _numeric_column(fn: Callable[..., Any], inputs: tuple[Any, ...], t: Tensor, 
             rest //= s
         position = tuple(position)
     before = place[position].item()
-    with _core.no_grad_guard():
-        place[position] = before + step
-        high = _outputs(fn, inputs)[k].detach().clone()
-        place[position] = before - step
-        low = _outputs(fn, inputs)[k].detach().clone()
-        place[position] = before
+    # Recorded: the function may itself be a gradient. `data` is cut off, so the writes are not.
+    place[position] = before + step
+    high = _outputs(fn, inputs)[k].detach().clone()
+    place[position] = before - step
+    low = _outputs(fn, inputs)[k].detach().clone()
+    place[position] = before
     return ((high - low) / (2 * abs(step))).reshape(-1)
 
 
@@ -71,10 +73,13 @@ def gradcheck(
         func: a function of tensors that returns tensors.
         inputs: its arguments; those that require grad should be float64 or complex128.
         eps: the step of the differences. ``atol``, ``rtol``: the allowed deviation.
+
     Returns:
         True, or False where ``raise_exception`` is off.
+
     Raises:
         GradcheckError: naming the output, the input and both Jacobians.
+
     Example:
         >>> import mashal
         >>> mashal.autograd.gradcheck(lambda x: x * x, mashal.ones(2, dtype=mashal.float64, requires_grad=True))
@@ -93,7 +98,9 @@ def gradcheck(
 def _check(func: Callable[..., Any], args: tuple[Any, ...], eps: float, atol: float, rtol: float) -> None:
     wanted = [t for t in args if isinstance(t, Tensor) and t.requires_grad]
     if not wanted:
-        raise ValueError("gradcheck expects at least one input tensor to require gradient, but none of the them have requires_grad=True.")
+        raise ValueError(
+            "gradcheck expects at least one input tensor to require gradient, but none of the them have requires_grad=True."
+        )
     outs = _outputs(func, args)
     for k, out in enumerate(outs):
         if not out.requires_grad:
@@ -113,7 +120,9 @@ def _check(func: Callable[..., Any], args: tuple[Any, ...], eps: float, atol: fl
                 _compare(analytic, columns, n, j, k, out, t, atol, rtol)
 
 
-def _compare(analytic: Any, columns: list[Tensor], n: int, j: int, k: int, out: Tensor, t: Tensor, atol: float, rtol: float) -> None:
+def _compare(
+    analytic: Any, columns: list[Tensor], n: int, j: int, k: int, out: Tensor, t: Tensor, atol: float, rtol: float
+) -> None:
     # With output gradient v, the tape gives conj(v)-weighted derivatives: for a real input Re(conj(v) d), and for a complex
     # one Re(conj(v) dx) + 1j Re(conj(v) dy), where dx and dy are the differences in the two directions.
     for d, direction in enumerate((1, 1j) if out.dtype.is_complex else (1,)):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from .. import _core
@@ -72,28 +74,39 @@ class disable_saved_tensors_hooks:
         _core.push_saved_hooks = self._push
 
 
+@dataclass
+class _Pass:
+    grads: list[Any]
+    left: int
+    seen: bool = False
+
+
 def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[..., Any], *, mode: str = "all") -> Any:
     """Calls ``fn`` when the gradients of all (or any) of ``tensors`` have been computed in a backward pass."""
     if mode not in ("all", "any"):
         raise ValueError(f"{mode=} must be one of ('all', 'any')")
-    grads: list[Any] = [None] * len(tensors)
-    state = {"count": 0}
-    needed = sum(t.requires_grad for t in tensors)
+    # One state per backward pass: they may run in several threads, or one inside another.
+    passes: dict[int, _Pass] = {}
+    lock = threading.Lock()
+    nodes = [get_gradient_edge(t).node for t in tensors if t.requires_grad]
 
     def make(i: int) -> Callable[[Tensor], None]:
         def hook(g: Tensor) -> None:
-            if mode == "any":
-                if state["count"] == 0:
-                    state["count"] = 1
-                    fn(g)
-                return
-            grads[i] = g
-            state["count"] += 1
-            if state["count"] == needed:
-                state["count"] = 0
-                done = list(grads)
-                grads[:] = [None] * len(tensors)
-                fn(done)
+            number = _core.backward_pass()
+            with lock:
+                if number not in passes:
+                    passes[number] = _Pass([None] * len(tensors), sum(map(_core.will_run, nodes)))
+                state = passes[number]
+                state.grads[i] = g
+                state.left -= 1
+                first, last = not state.seen, state.left == 0
+                state.seen = True
+                if last:
+                    del passes[number]
+            if mode == "any" and first:
+                fn(g)
+            elif mode == "all" and last:
+                fn(state.grads)
 
         return hook
 

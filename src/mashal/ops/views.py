@@ -88,15 +88,21 @@ def as_strided() -> None:
 
 
 @as_strided.vjp("input")
-def _(g: Tensor, input_shape: Sequence[int], size: Any, stride: Any, storage_offset: int | None) -> Tensor:
-    # Exact for a contiguous input whose storage it fills, which is what the tape's own uses guarantee; overlapping views
-    # add up.
-    numel = 1
-    for s in input_shape:
-        numel *= s
-    index = as_strided(_indices(numel), size, stride, storage_offset or 0)
-    flat = g.new_zeros((numel,)).index_add(0, index.reshape(-1), g.reshape(-1))
-    return flat.reshape(input_shape)
+def _(g: Tensor, input_geometry: Any, size: Any, stride: Any, storage_offset: int | None) -> Tensor:
+    # The storage's gradient first, in which overlapping parts of the view add up; then what of it the input reads.
+    in_size, in_stride, in_offset = input_geometry
+    offset = in_offset if storage_offset is None else storage_offset
+    start = min(in_offset, offset)
+    ends = [o - start + sum((n - 1) * k for n, k in zip(s, st, strict=True)) for s, st, o in ((in_size, in_stride, in_offset), (size, stride, offset))]
+    if 0 in size or 0 in in_size:
+        return g.new_zeros(in_size)
+    places = _indices(max(ends) + 1)
+    flat = g.new_zeros((max(ends) + 1,)).index_add(0, as_strided(places, size, stride, offset - start).reshape(-1), g.reshape(-1))
+    if any(n > 1 and k == 0 for n, k in zip(in_size, in_stride, strict=True)):
+        # Elements of the input that are one number in memory share its gradient.
+        read = as_strided(places, in_size, in_stride, in_offset - start).reshape(-1)
+        flat = flat / flat.detach().new_zeros(flat.shape).index_add(0, read, flat.new_ones(read.shape)).clamp(min=1)
+    return as_strided(flat, in_size, in_stride, in_offset - start)
 
 
 @op("transpose(Tensor input, int dim0, int dim1) -> Tensor", family="view")
@@ -516,19 +522,19 @@ def split(input: Tensor, split_size_or_sections: int | Sequence[int], dim: int =
         (tensor([0, 1]), tensor([2, 3]), tensor([4]))
     """
     if not isinstance(split_size_or_sections, int) and not hasattr(split_size_or_sections, "__index__"):
-        return split_with_sizes(input, split_size_or_sections, dim)  # type: ignore[no-any-return]
-    size = operator.index(split_size_or_sections)  # type: ignore[arg-type]
+        return split_with_sizes(input, split_size_or_sections, dim)
+    size = operator.index(split_size_or_sections)
     if input.ndim == 0:
         raise RuntimeError("split: expects at least a 1-dimensional tensor")
     total = input.size(dim)
     if size < 0 or (size == 0 and total != 0):
         raise RuntimeError(f"split: split_size can only be 0 if dimension size is 0, and must not be negative, got {size}")
     if total == 0 or size == 0:
-        return split_with_sizes(input, [total], dim)  # type: ignore[no-any-return]
+        return split_with_sizes(input, [total], dim)
     parts = [size] * (total // size)
     if total % size:
         parts.append(total % size)
-    return split_with_sizes(input, parts, dim)  # type: ignore[no-any-return]
+    return split_with_sizes(input, parts, dim)
 
 
 @composite(method=True)
@@ -552,7 +558,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
         raise RuntimeError(f"chunk: expects `chunks` to be greater than 0, got: {chunks}")
     total = input.size(dim)
     if total == 0:
-        return split_with_sizes(input, [0] * chunks, dim)  # type: ignore[no-any-return]
+        return split_with_sizes(input, [0] * chunks, dim)
     return split(input, -(-total // chunks), dim)
 
 
@@ -568,7 +574,7 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
         n = indices_or_sections
         if n <= 0:
             raise RuntimeError(f"tensor_split: number of sections must be larger than 0, got {n}")
-        return split_with_sizes(input, [total // n + (i < total % n) for i in range(n)], dim)  # type: ignore[no-any-return]
+        return split_with_sizes(input, [total // n + (i < total % n) for i in range(n)], dim)
     bounds = [0, *indices_or_sections, total]
     return tuple(slice_(input, dim, a, b) for a, b in zip(bounds[:-1], bounds[1:], strict=True))
 
@@ -698,10 +704,7 @@ def _write_geometry(name: str, view_op: Any) -> None:
     """``squeeze_`` and the like: the tensor itself takes the view's geometry."""
 
     def change(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        if self.requires_grad:
-            raise RuntimeError(f"{name}: changing the geometry of a tensor that requires grad is not supported; use {name[:-1]}()")
-        v = view_op(self, *args, **kwargs)
-        return self._set(v, v.shape, v.stride(), v.storage_offset())
+        return self._become_view(name, view_op(self, *args, **kwargs))
 
     change.__doc__ = f"In-place :func:`{name[:-1]}`: only the geometry changes."
     composite(method=True, function=False, name=name)(change)
