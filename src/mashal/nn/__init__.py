@@ -1,7 +1,24 @@
 """Neural networks: parameters, modules, functions and initial values."""
 
+# ruff: noqa: F403 (every file names what it exports; one by one, because mypy loses `from .modules import *` in a cycle)
+
 from . import functional, init, modules, utils
-from .modules import *  # noqa: F403 (modules names what it exports)
+from .modules import Module
+from .modules.activation import *
+from .modules.batchnorm import *
+from .modules.container import *
+from .modules.conv import *
+from .modules.distance import *
+from .modules.dropout import *
+from .modules.instancenorm import *
+from .modules.linear import *
+from .modules.loss import *
+from .modules.normalization import *
+from .modules.padding import *
+from .modules.pooling import *
+from .modules.shaping import *
+from .modules.sparse import *
+from .modules.upsampling import *
 from .parameter import Buffer, Parameter
 
 __all__ = ["Buffer", "Parameter", "functional", "init", "modules", "utils"]

@@ -54,7 +54,7 @@ def pointwise(
     inplace: bool = False,
     namespace: str | None = None,
     loop: str | None = None,
-) -> Any:
+) -> _core.Primitive:
     """Declares a pointwise primitive.
 
     ``promotion`` is that of :func:`op`. ``summary`` (one line, then mathematics if need be), ``gradient``, ``raises``
@@ -88,7 +88,7 @@ def pointwise(
 
 def in_place(primitive: Any) -> Callable[..., Any]:
     """The form of a primitive that writes into its first argument."""
-    return primitive._method(primitive.__name__ + "_", True)  # type: ignore[no-any-return]
+    return primitive._method(primitive.__name__ + "_", True)
 
 
 def zeros(g: Any) -> Any:

@@ -53,7 +53,7 @@ def op(
     out: bool = True,
     namespace: str | None = None,
     loop: str | None = None,
-) -> Callable[[Callable[[], None]], Any]:
+) -> Callable[[Callable[[], None]], _core.Primitive]:
     """Declares a primitive. The decorated function's only content is its docstring.
 
     ``family`` and ``promotion`` choose the front door (see ``csrc/dispatch/primitive.h``); ``function``/``method``/``inplace``
@@ -61,7 +61,7 @@ def op(
     ``Tensor``: it is then reached as ``mashal._ops.<name>``. ``loop`` names the inner loop if it differs from the op.
     """
 
-    def declare(fn: Callable[[], None]) -> Any:
+    def declare(fn: Callable[[], None]) -> _core.Primitive:
         primitive = _core.Primitive(schema, family, promotion, loop, out)
         name = primitive.__name__
         primitive.__doc__ = f"{schema}\n\n{inspect.cleandoc(fn.__doc__ or '')}"
@@ -100,7 +100,7 @@ def composite(
         _add(
             Entry(public, call, function and not hidden, method and not hidden, inplace, False, fn.__module__, in_place_call)
         )
-        return call  # type: ignore[no-any-return]
+        return call
 
     return declare
 
@@ -220,9 +220,5 @@ def _returns(self: Any, result_type: Any) -> None:
     self._result_type = result_type
 
 
-_core.Primitive.vjp = _vjp
-_core.Primitive.nondifferentiable = _nondifferentiable
-_core.Primitive.shape = _shape
-_core.Primitive.cpu = _cpu
-_core.Primitive.overloaded = _overloaded
-_core.Primitive.returns = _returns
+for _method in (_vjp, _nondifferentiable, _shape, _cpu, _overloaded, _returns):
+    setattr(_core.Primitive, _method.__name__.removeprefix("_"), _method)

@@ -8,13 +8,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .. import _core
 from .._core import Tensor
 from ._pointwise import in_place, pointwise, zeros
 from ._registry import composite
 from .extrema import where
 
 
-def _backward(schema: str, summary: str, loop: str | None = None) -> Any:
+def _backward(schema: str, summary: str, loop: str | None = None) -> _core.Primitive:
     """The fused derivative of an activation: linear in ``grad``, with the point in ``input``."""
     return pointwise(schema, "same", f"The gradient of {summary}.", loop=loop or schema[1 : schema.index("(")])
 

@@ -26,9 +26,6 @@ def _index() -> None:
     """
 
 
-_index.vjp(input=lambda g, input_shape, indices: _index_put_(g.new_zeros(input_shape), indices, g, True))
-
-
 @op("_index_put_(Tensor input, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", out=False)
 def _index_put_() -> None:
     """Writes ``values``, broadcast, to the elements that ``_index`` would pick; ``accumulate`` adds instead.
@@ -41,6 +38,9 @@ def _index_put_() -> None:
         >>> mashal._ops._index_put_(mashal.zeros(2), [mashal.tensor([1, 1])], mashal.tensor(2.), True)
         tensor([0., 4.])
     """
+
+
+_index.vjp(input=lambda g, input_shape, indices: _index_put_(g.new_zeros(input_shape), indices, g, True))
 
 
 @_index_put_.vjp("input")

@@ -106,14 +106,14 @@ def _rounded(rounding_mode: str) -> Any:
 
 
 @div.overloaded
-def _(input: Tensor, other: Tensor, *, rounding_mode: str | None = None, out: Tensor | None = None) -> Tensor:
+def _(input: Tensor, other: Tensor | float, *, rounding_mode: str | None = None, out: Tensor | None = None) -> Tensor:
     if rounding_mode is None:
         return div(input, other, out=out)
     return _rounded(rounding_mode)[0](input, other, out=out)
 
 
 @composite(method=True, function=False)
-def div_(input: Tensor, other: Tensor, *, rounding_mode: str | None = None) -> Tensor:
+def div_(input: Tensor, other: Tensor | float, *, rounding_mode: str | None = None) -> Tensor:
     """In-place :func:`div`."""
     return _div_in_place(input, other) if rounding_mode is None else _rounded(rounding_mode)[1](input, other)
 
@@ -224,7 +224,7 @@ sign = pointwise(
 )
 sign.vjp(input=zeros)
 
-sgn: Any = pointwise(
+sgn: _core.Primitive = pointwise(
     "sgn(Tensor input) -> Tensor",
     "same",
     "``z / |z|``, 0 at 0: the sign, for complex numbers too.",

@@ -73,7 +73,7 @@ def _(
         inputs = [t if t.requires_grad else t.detach().requires_grad_() for t in (grad, query, key, value)]
         # Aliases: the gradient is wanted with respect to these uses only.
         uses = [t.view_as(t) for t in inputs]
-        firsts = _gradients_with_scores(*uses, attn_mask, is_causal, scale)
+        firsts = _gradients_with_scores(uses[0], uses[1], uses[2], uses[3], attn_mask, is_causal, scale)
         seconds = gradients(firsts, uses, gs, create_graph=create_graph)
     g_grad, g_query, g_key, g_value = seconds
     # out and logsumexp are functions of the inputs: their part is contained in the above.

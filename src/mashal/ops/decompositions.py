@@ -48,7 +48,7 @@ def _imaginary(t: Tensor) -> Tensor:
 
 def diagonal_matrix(t: Tensor) -> Tensor:
     """(..., n) as the diagonal of (..., n, n)."""
-    return t.diag_embed()  # type: ignore[no-any-return]
+    return t.diag_embed()
 
 
 def like_input(g: Tensor, input: Tensor) -> Tensor:
@@ -381,7 +381,7 @@ def linalg_cholesky(input: Tensor, *, upper: bool = False) -> Tensor:
     """
     factor, info = _cholesky(input, upper)
     _check_cholesky(info)
-    return factor  # type: ignore[no-any-return]
+    return factor
 
 
 @composite(method=True, out=True)
@@ -596,7 +596,7 @@ def linalg_eigvals(A: Tensor) -> Tensor:
         >>> mashal._ops.linalg_eigvals(mashal.eye(2))
         tensor([1.+0.j, 1.+0.j])
     """
-    return _eig(A)[0]  # type: ignore[no-any-return]
+    return _eig(A)[0]
 
 
 @composite(namespace="linalg", out=True)

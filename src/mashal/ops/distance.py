@@ -89,7 +89,7 @@ def norm(
         return matrix_norm(input, "nuc", (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
     if isinstance(p, str) and p != "fro":
         raise RuntimeError(f"norm: p must be a number, 'fro' or 'nuc', got {p!r}")
-    return linalg_vector_norm(input, 2 if p in ("fro", None) else p, dim, keepdim, dtype=dtype)
+    return linalg_vector_norm(input, 2 if p is None or isinstance(p, str) else p, dim, keepdim, dtype=dtype)
 
 
 @composite(method=True)

@@ -295,7 +295,7 @@ def _where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
     return where(condition, self, other)
 
 
-_core.Tensor.where = _where_method
+setattr(_core.Tensor, "where", _where_method)  # noqa: B010 (an assignment would be a type error)
 
 _heaviside = pointwise(
     "_heaviside(Tensor input, Tensor values) -> Tensor",

@@ -296,12 +296,6 @@ def index_copy() -> None:
     """
 
 
-index_copy.vjp(
-    input=lambda g, dim, index: _index_fill(g, dim, index, 0),
-    source=lambda g, dim, index, source_shape: g.index_select(dim, index).reshape(source_shape),
-)
-
-
 @op(
     "index_reduce(Tensor input, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor",
     inplace=True,
@@ -343,6 +337,12 @@ def _index_fill() -> None:
         >>> mashal._ops._index_fill(mashal.zeros(2), 0, mashal.tensor([1]), 3)
         tensor([0., 3.])
     """
+
+
+index_copy.vjp(
+    input=lambda g, dim, index: _index_fill(g, dim, index, 0),
+    source=lambda g, dim, index, source_shape: g.index_select(dim, index).reshape(source_shape),
+)
 
 
 @op("_index_fill_(Tensor input, int dim, Tensor index, Number value) -> Tensor", out=False)

@@ -178,9 +178,9 @@ def linalg_solve_triangular(
             f"{'AX = B' if left else 'XA = B'} ({tuple(A.shape)} and {tuple(B.shape)})"
         )
     if left:
-        return _solve_triangular(*_broadcast_batches(A, B), upper, unitriangular)  # type: ignore[no-any-return]
+        return _solve_triangular(*_broadcast_batches(A, B), upper, unitriangular)
     X = _solve_triangular(*_broadcast_batches(A.transpose(-2, -1), B.transpose(-2, -1)), not upper, unitriangular)
-    return X.transpose(-2, -1)  # type: ignore[no-any-return]
+    return X.transpose(-2, -1)
 
 
 @composite(method=True)
@@ -214,7 +214,7 @@ def linalg_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True,
     if not left:
         return _h(linalg_lu_solve(LU, pivots, _h(B), adjoint=not adjoint))
     full, right = _broadcast_batches(LU, B)
-    return _lu_solve(full, pivots.expand(*full.shape[:-1]), right, adjoint)  # type: ignore[no-any-return]
+    return _lu_solve(full, pivots.expand(*full.shape[:-1]), right, adjoint)
 
 
 @composite(method=True, out=True)
@@ -286,7 +286,7 @@ def linalg_inv(A: Tensor) -> Tensor:
         tensor([[0.5000]])
     """
     _check_square("inv", A)
-    return linalg_inv_ex(A, check_errors=True)[0]  # type: ignore[no-any-return]
+    return linalg_inv_ex(A, check_errors=True)[0]
 
 
 @composite(method=True, out=True)
@@ -326,7 +326,7 @@ def _(input: Tensor, cutoff: Tensor, hermitian: bool) -> Tensor:
         return (v * (1.0 / w).masked_fill(small, 0.0).unsqueeze(-2)) @ adjoint(v)
     u, s, vh = _svd(input, False)
     small = s <= cutoff.unsqueeze(-1)
-    return (adjoint(vh) * (1.0 / s).masked_fill(small, 0.0).unsqueeze(-2)) @ adjoint(u)  # type: ignore[no-any-return]
+    return (adjoint(vh) * (1.0 / s).masked_fill(small, 0.0).unsqueeze(-2)) @ adjoint(u)
 
 
 @_pinv.vjp("input")
@@ -356,7 +356,7 @@ def _cutoff(A: Tensor, atol: Any, rtol: Any, hermitian: bool) -> Tensor:
 def _core_eps(A: Tensor) -> float:
     from .._dtype_info import finfo
 
-    return finfo(A.dtype).eps  # type: ignore[no-any-return]
+    return finfo(A.dtype).eps
 
 
 def _largest(A: Tensor, hermitian: bool) -> Tensor:
@@ -364,7 +364,7 @@ def _largest(A: Tensor, hermitian: bool) -> Tensor:
         from .decompositions import linalg_eigvalsh
 
         return linalg_eigvalsh(A).abs().amax(-1)
-    return _singular_values(A).amax(-1)  # type: ignore[no-any-return]
+    return _singular_values(A).amax(-1)
 
 
 @composite(namespace="linalg", out=True)
@@ -382,8 +382,8 @@ def linalg_pinv(A: Tensor, rcond: Any = None, *, atol: Any = None, rtol: Any = N
     """
     rtol = rcond if rtol is None else rtol
     if A.numel() == 0:
-        return A.new_zeros((*A.shape[:-2], A.shape[-1], A.shape[-2]))  # type: ignore[no-any-return]
-    return _pinv(A, _cutoff(A, atol, rtol, hermitian), hermitian)  # type: ignore[no-any-return]
+        return A.new_zeros((*A.shape[:-2], A.shape[-1], A.shape[-2]))
+    return _pinv(A, _cutoff(A, atol, rtol, hermitian), hermitian)
 
 
 @composite(method=True)
@@ -495,7 +495,7 @@ def linalg_det(A: Tensor) -> Tensor:
         tensor(6.)
     """
     _check_square("det", A)
-    return _det(A)  # type: ignore[no-any-return]
+    return _det(A)
 
 
 @composite(method=True)
@@ -548,8 +548,8 @@ def logdet(input: Tensor) -> Tensor:
     _check_square("logdet", input)
     sign, log = _slogdet(input)
     if input.is_complex():
-        return sign.log() + log  # type: ignore[no-any-return]
-    return log.masked_fill(sign == -1, math.nan)  # type: ignore[no-any-return]
+        return sign.log() + log
+    return log.masked_fill(sign == -1, math.nan)
 
 
 # ---- powers and exponentials ----
@@ -567,16 +567,16 @@ def linalg_matrix_power(A: Tensor, n: int) -> Tensor:
     _check_square("matrix_power", A)
     if n == 0:
         identity = diagonal_matrix(A.new_ones(A.shape[-1]))
-        return identity.expand(A.shape).clone()  # type: ignore[no-any-return]
+        return identity.expand(A.shape).clone()
     if n < 0:
         A, n = linalg_inv(A), -n
-    result = None
+    result: Any = None
     while True:
         if n & 1:
             result = A if result is None else result @ A
         n >>= 1
         if n == 0:
-            return result.clone() if result is A else result  # type: ignore[union-attr,return-value]
+            return result.clone() if result is A else result
         A = A @ A
 
 
@@ -701,14 +701,14 @@ def linalg_matrix_norm(
     if keepdim:
         for d in sorted(dims):
             result = result.unsqueeze(d)
-    return result  # type: ignore[no-any-return]
+    return result
 
 
 def matrix_norm(
     A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None
 ) -> Tensor:
     """``linalg_matrix_norm`` under the name that ``norm`` looks for."""
-    return linalg_matrix_norm(A, ord, dim, keepdim, dtype=dtype)  # type: ignore[no-any-return]
+    return linalg_matrix_norm(A, ord, dim, keepdim, dtype=dtype)
 
 
 @composite(namespace="linalg", out=True)
@@ -726,7 +726,7 @@ def linalg_norm(A: Tensor, ord: Any = None, dim: Dims = None, keepdim: bool = Fa
     if ord is None:
         return linalg_vector_norm(A, 2, dims, keepdim, dtype=dtype)
     if (dims is not None and len(dims) == 2) or (dims is None and A.dim() == 2):
-        return linalg_matrix_norm(A, ord, (-2, -1) if dims is None else dims, keepdim, dtype=dtype)  # type: ignore[no-any-return]
+        return linalg_matrix_norm(A, ord, (-2, -1) if dims is None else dims, keepdim, dtype=dtype)
     if isinstance(ord, str):
         raise RuntimeError(f"linalg.norm: order {ord!r} is for matrices, got A {tuple(A.shape)} and dim {dim}.")
     return linalg_vector_norm(A, ord, dims, keepdim, dtype=dtype)
@@ -745,7 +745,7 @@ def linalg_matrix_rank(
     """
     atol = tol if atol is None else atol
     if A.numel() == 0:
-        return A.new_zeros(A.shape[:-2], dtype=_core.int64)  # type: ignore[no-any-return]
+        return A.new_zeros(A.shape[:-2], dtype=_core.int64)
     limit = _cutoff(A, atol, 0.0 if tol is not None else rtol, hermitian)
     if hermitian:
         from .decompositions import linalg_eigvalsh
@@ -753,7 +753,7 @@ def linalg_matrix_rank(
         values = linalg_eigvalsh(A).abs()
     else:
         values = _singular_values(A)
-    return (values > limit.unsqueeze(-1)).sum(-1)  # type: ignore[no-any-return]
+    return (values > limit.unsqueeze(-1)).sum(-1)
 
 
 @composite(namespace="linalg", out=True)
@@ -768,11 +768,11 @@ def linalg_cond(A: Tensor, p: Any = None) -> Tensor:
     if p is None or p in (2, -2):
         values = _singular_values(A)
         top, low = values[..., 0], values[..., -1]
-        return low / top if p == -2 else top / low  # type: ignore[no-any-return]
+        return low / top if p == -2 else top / low
     _check_square("cond", A)
     inverse_, info = _inverse(A)
     result = linalg_matrix_norm(A, p) * linalg_matrix_norm(inverse_, p)
-    return result.masked_fill(info != 0, math.inf)  # type: ignore[no-any-return]
+    return result.masked_fill(info != 0, math.inf)
 
 
 # ---- products of vectors, tensor equations ----
@@ -842,7 +842,7 @@ def linalg_tensorinv(A: Tensor, ind: int = 2) -> Tensor:
             "Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got "
             f"{math.prod(last)} != {math.prod(first)}"
         )
-    return linalg_inv(A.reshape(math.prod(first), math.prod(last))).reshape(*last, *first)  # type: ignore[no-any-return]
+    return linalg_inv(A.reshape(math.prod(first), math.prod(last))).reshape(*last, *first)
 
 
 @composite(namespace="linalg", out=True)
@@ -857,7 +857,7 @@ def linalg_tensorsolve(A: Tensor, B: Tensor, dims: Sequence[int] | None = None) 
     if dims is not None:
         A = A.movedim(tuple(dims), tuple(range(A.dim() - len(dims), A.dim())))
     shape = A.shape[B.dim() :]
-    return linalg_solve(A.reshape(B.numel(), math.prod(shape)), B.reshape(-1)).reshape(shape)  # type: ignore[no-any-return]
+    return linalg_solve(A.reshape(B.numel(), math.prod(shape)), B.reshape(-1)).reshape(shape)
 
 
 @composite(namespace="linalg")
@@ -883,4 +883,4 @@ def linalg_vander(x: Tensor, N: int | None = None) -> Tensor:
 @composite(namespace="linalg")
 def linalg_diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """The diagonals of matrices, as a view."""
-    return A.diagonal(offset, dim1, dim2)  # type: ignore[no-any-return]
+    return A.diagonal(offset, dim1, dim2)

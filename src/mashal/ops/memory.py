@@ -221,7 +221,7 @@ def _typed_storage(self: Tensor) -> Any:
 
 
 composite(method=True, function=False, name="storage_type")(lambda self: type(_typed_storage(self)))
-Tensor._typed_storage = _typed_storage
+setattr(Tensor, "_typed_storage", _typed_storage)  # noqa: B010 (an assignment would be a type error)
 
 
 @composite(method=True, function=False)
@@ -401,7 +401,7 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     if any(n < 0 for n in sizes):
         raise ValueError(f"unravel_index: shape must not have negative values, but got {sizes}")
     coordinates = []
-    rest = indices
+    rest: Any = indices
     for n in reversed(sizes):
         coordinates.append(rest % n)
         rest = rest.div(n, rounding_mode="floor")

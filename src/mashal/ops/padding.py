@@ -62,7 +62,7 @@ def _declare(mode: str, word: str, rank: int) -> None:
         pads = [padding] * (2 * rank) if isinstance(padding, int) else list(padding)
         if len(pads) != 2 * rank:
             raise RuntimeError(f"{name}: padding size is expected to be {2 * rank}, but got: {len(pads)}")
-        return _pad_by_index(input, pads, mode)  # type: ignore[no-any-return]
+        return _pad_by_index(input, pads, mode)
 
     name = f"{word}_pad{rank}d"
     pad.__name__ = name

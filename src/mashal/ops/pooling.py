@@ -208,7 +208,7 @@ def _declare(n: int) -> None:
         dilation: Any = 1,
         ceil_mode: bool = False,
     ) -> Tensor:
-        return _max(f"max_pool{n}d", n, input, kernel_size, stride, padding, dilation, ceil_mode)[0]  # type: ignore[no-any-return]
+        return _max(f"max_pool{n}d", n, input, kernel_size, stride, padding, dilation, ceil_mode)[0]
 
     max_pool.__doc__ = f"Largest element of each window of {n} spatial dimension(s).\n{window}"
 
@@ -220,7 +220,7 @@ def _declare(n: int) -> None:
         dilation: Any = 1,
         ceil_mode: bool = False,
     ) -> tuple[Tensor, Tensor]:
-        return _max(f"max_pool{n}d", n, input, kernel_size, stride, padding, dilation, ceil_mode)  # type: ignore[no-any-return]
+        return _max(f"max_pool{n}d", n, input, kernel_size, stride, padding, dilation, ceil_mode)
 
     max_pool_with_indices.__doc__ = f"``max_pool{n}d``, and where in its plane each maximum lies (int64).\n{window}"
 
@@ -252,7 +252,7 @@ def _declare(n: int) -> None:
 
     def adaptive_max_pool(input: Tensor, output_size: Any) -> tuple[Tensor, Tensor]:
         _check_rank(f"adaptive_max_pool{n}d", input, n)
-        return _adaptive_max_pool(input, _spread(f"adaptive_max_pool{n}d", "output_size", output_size, n))  # type: ignore[no-any-return]
+        return _adaptive_max_pool(input, _spread(f"adaptive_max_pool{n}d", "output_size", output_size, n))
 
     adaptive_max_pool.__doc__ = f"""Maxima over ``output_size`` parts of each spatial dimension, and their indices.
 
@@ -263,7 +263,7 @@ def _declare(n: int) -> None:
 
     def adaptive_avg_pool(input: Tensor, output_size: Any) -> Tensor:
         _check_rank(f"adaptive_avg_pool{n}d", input, n)
-        return _adaptive_avg_pool(input, _spread(f"adaptive_avg_pool{n}d", "output_size", output_size, n))  # type: ignore[no-any-return]
+        return _adaptive_avg_pool(input, _spread(f"adaptive_avg_pool{n}d", "output_size", output_size, n))
 
     adaptive_avg_pool.__doc__ = f"""Means over ``output_size`` parts of each spatial dimension.
 

@@ -221,7 +221,7 @@ def float_power_(input: Tensor, exponent: Any) -> Tensor:
 
 
 @composite(method=True, out=True, inplace=True)
-def ldexp(input: Tensor, other: Tensor) -> Tensor:
+def ldexp(input: Tensor, other: Tensor | float) -> Tensor:
     """``input * 2**other``.
 
     Args:

@@ -126,7 +126,7 @@ xlog1py.vjp(
 )
 
 
-def _at_most(value: Tensor | float, bound: float) -> Tensor:
+def _at_most(value: Tensor | float, bound: float) -> Any:
     return value <= bound
 
 
@@ -200,8 +200,8 @@ def _polygamma_method_in_place(self: Tensor, n: int) -> Tensor:
     return self.copy_(polygamma(n, self))
 
 
-_core.Tensor.polygamma = _polygamma_method
-_core.Tensor.polygamma_ = _polygamma_method_in_place
+for _method, _call in (("polygamma", _polygamma_method), ("polygamma_", _polygamma_method_in_place)):
+    setattr(_core.Tensor, _method, _call)
 
 
 @composite(method=True, out=True, inplace=True)

@@ -9,7 +9,8 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from .._core import Tensor
-from ..autograd import _is_checkpoint_valid, backward
+from ..autograd import backward
+from ..autograd._passes import _is_checkpoint_valid
 from ..autograd.function import Function
 from ..autograd.grad_mode import enable_grad, set_grad_enabled
 from ..autograd.graph import saved_tensors_hooks
