@@ -16,8 +16,11 @@
 namespace mashal {
 namespace {
 
-constexpr int64_t kQueryBlock = 64;
-constexpr int64_t kKeyBlock = 256;
+// A block of scores should stay in the second-level cache; backward holds two of them. Larger blocks make faster
+// products.
+constexpr int64_t kQueryBlock = 128;
+constexpr int64_t kKeyBlock = 512;
+constexpr int64_t kBackwardKeyBlock = 256;
 
 // A (B, H, length, width) operand whose rows are dense.
 template <class T>
@@ -240,8 +243,8 @@ template <class T>
 void backward_head(const BackwardTask<T>& t, int64_t b, int64_t kv, std::vector<T>& buffer) {
     const Shape& s = t.shape;
     const int64_t group = s.heads / s.kv_heads;
-    buffer.resize(static_cast<size_t>(2 * kQueryBlock * kKeyBlock + s.queries));
-    T *p = buffer.data(), *dp = p + kQueryBlock * kKeyBlock, *delta = dp + kQueryBlock * kKeyBlock;
+    buffer.resize(static_cast<size_t>(2 * kQueryBlock * kBackwardKeyBlock + s.queries));
+    T *p = buffer.data(), *dp = p + kQueryBlock * kBackwardKeyBlock, *delta = dp + kQueryBlock * kBackwardKeyBlock;
     const auto loop = backward_loop<T>();
     for (int64_t r = 0; r < s.keys; r++) {
         std::fill_n(t.gk.at(b, kv, r), s.width, T(0));
@@ -258,8 +261,8 @@ void backward_head(const BackwardTask<T>& t, int64_t b, int64_t kv, std::vector<
         const T* lse = t.logsumexp + (b * s.heads + h) * s.queries;
         for (int64_t q0 = 0; q0 < s.queries; q0 += kQueryBlock) {
             const int64_t rows = std::min(kQueryBlock, s.queries - q0), keys = t.mask.visible(q0 + rows, s.keys);
-            for (int64_t k0 = 0; k0 < keys; k0 += kKeyBlock) {
-                const int64_t cols = std::min(kKeyBlock, keys - k0), ld = kKeyBlock;
+            for (int64_t k0 = 0; k0 < keys; k0 += kBackwardKeyBlock) {
+                const int64_t cols = std::min(kBackwardKeyBlock, keys - k0), ld = kBackwardKeyBlock;
                 gemm_serial(false, true, rows, cols, s.width, t.scale, t.q.at(b, h, q0), t.q.row_stride,
                             t.k.at(b, kv, k0), t.k.row_stride, T(0), p, ld);
                 t.mask.apply(p, ld, b, h, q0, rows, k0, cols);

@@ -39,23 +39,34 @@ public:
     void fill(const float* source) {
         for (int64_t i = 0; i < h_; i++) {
             const int64_t y = pad_h_ + i * spread_h_;
-            if (y < 0 || y >= full_h_) continue;
-            const float* from = source + i * w_;
-            if (deal_ == 1 && spread_w_ == 1) {
-                const int64_t j0 = std::max<int64_t>(0, -pad_w_), j1 = std::min(w_, full_w_ - pad_w_);
-                if (j1 > j0)
-                    std::memcpy(data_.data() + y * row_ + pad_w_ + j0, from + j0,
-                                static_cast<size_t>(j1 - j0) * sizeof(float));
-                continue;
-            }
-            for (int64_t j = 0; j < w_; j++) {
-                const int64_t x = pad_w_ + j * spread_w_;
-                if (x >= 0 && x < full_w_) data_[static_cast<size_t>(tap(y, x))] = from[j];
-            }
+            if (y >= 0 && y < full_h_) fill_row(source + i * w_, data_.data() + y * row_);
         }
     }
 
 private:
+    void fill_row(const float* from, float* to) const {
+        const int64_t first = std::max<int64_t>(0, (-pad_w_ + spread_w_ - 1) / spread_w_);
+        const int64_t last = std::min(w_, (full_w_ - pad_w_ + spread_w_ - 1) / spread_w_);
+        if (first >= last) return;
+        if (spread_w_ > 1) {
+            for (int64_t j = first; j < last; j++) to[pad_w_ + j * spread_w_] = from[j];
+            return;
+        }
+        if (deal_ == 1) {
+            std::memcpy(to + pad_w_ + first, from + first, static_cast<size_t>(last - first) * sizeof(float));
+            return;
+        }
+        for (int64_t j0 = first; j0 < std::min(last, first + deal_); j0++) {  // one remainder after the other
+            const int64_t x = pad_w_ + j0;
+            float* run = to + x % deal_ * segment_ + x / deal_;
+            if (deal_ == 2) {
+                for (int64_t j = j0; j < last; j += 2) *run++ = from[j];
+            } else {
+                for (int64_t j = j0; j < last; j += deal_) *run++ = from[j];
+            }
+        }
+    }
+
     int64_t h_, w_, pad_h_, pad_w_, full_h_, full_w_, deal_, spread_h_, spread_w_, segment_, row_;
     std::vector<float> data_;
 };

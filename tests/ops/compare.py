@@ -6,9 +6,10 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import mashal
 import numpy as np
 import torch
+
+import mashal
 
 # Relative to the largest element: both sides round, in different orders.
 TOLERANCE = {

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import mashal
 import numpy as np
 import pytest
 import torch
+
+import mashal
+
 from .compare import array, check, check_raises
 
 

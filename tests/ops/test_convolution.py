@@ -6,10 +6,12 @@ import os
 import subprocess
 import sys
 
-import mashal
 import numpy as np
 import pytest
 import torch
+
+import mashal
+
 from .compare import array, check, check_raises
 
 # (input, weight, keyword arguments)

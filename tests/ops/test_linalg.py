@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import mashal
 import numpy as np
 import pytest
 import torch
+
+import mashal
 
 from .compare import array, check, check_raises
 
@@ -59,12 +60,6 @@ def test_cholesky_and_triangular(batch, dtype):
     a, b = hermitian(batch, 4, dtype), array(*batch, 4, 3, dtype=dtype)
     check(lambda lib, a: lib.linalg.cholesky(a), a, dtype=dtype)
     check(lambda lib, a: lib.linalg.cholesky(a, upper=True), a, dtype=dtype)
-    t = well(batch, 4, dtype)
-    for upper in (False, True):
-        for unit in (False, True):
-            kw = {"upper": upper, "unitriangular": unit}
-            check(lambda lib, t, b: lib.linalg.solve_triangular(t, b, **kw), t, b, dtype=dtype)
-            check(lambda lib, t, b: lib.linalg.solve_triangular(t, b.mT, left=False, **kw), t, b, dtype=dtype)
     check(lambda lib, a, b: lib.cholesky_solve(b, lib.linalg.cholesky(a)), a, b, dtype=dtype)
     check(lambda lib, a: lib.cholesky_inverse(lib.linalg.cholesky(a)), a, dtype=dtype)
 
@@ -81,23 +76,27 @@ def test_lu_and_qr(shape, dtype):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_lu_solve(dtype):
+@pytest.mark.parametrize("batch", BATCHES)
+@pytest.mark.parametrize("upper", [False, True])
+@pytest.mark.parametrize("unit", [False, True])
+def test_triangular(upper, unit, batch, dtype):
+    t, b = well(batch, 4, dtype), array(*batch, 4, 3, dtype=dtype)
+    kw = {"upper": upper, "unitriangular": unit}
+    check(lambda lib, t, b: lib.linalg.solve_triangular(t, b, **kw), t, b, dtype=dtype)
+    check(lambda lib, t, b: lib.linalg.solve_triangular(t, b.mT, left=False, **kw), t, b, dtype=dtype)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("adjoint", [False, True])
+def test_lu_solve(adjoint, dtype):
     a, b = well((2,), 4, dtype), array(2, 4, 3, dtype=dtype)
-    for adjoint in (False, True):
-        check(
-            lambda lib, a, b: lib.linalg.lu_solve(*lib.linalg.lu_factor(a), b, adjoint=adjoint),
-            a,
-            b,
-            dtype=dtype,
-            grad=1,
-        )
-        check(
-            lambda lib, a, b: lib.linalg.lu_solve(*lib.linalg.lu_factor(a), b.mT, left=False, adjoint=adjoint),
-            a,
-            b,
-            dtype=dtype,
-            grad=1,
-        )
+
+    def fn(lib, a, b):
+        factors = lib.linalg.lu_factor(a)
+        right = lib.linalg.lu_solve(*factors, b.mT, left=False, adjoint=adjoint)
+        return lib.linalg.lu_solve(*factors, b, adjoint=adjoint), right
+
+    check(fn, a, b, dtype=dtype, grad=1)
 
 
 # Vectors are unique up to a phase; what is compared does not depend on it.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+
 from .compare import array, check, check_raises
 
 MATMUL_SHAPES = [

@@ -7,35 +7,45 @@ namespace mashal::MASHAL_ISA {
 namespace {
 constexpr int kUnroll = 4;
 
-template <int U>
-[[gnu::always_inline]] inline void forward_block(const float* plane, int64_t n_taps, const int64_t* taps,
-                                                 const float* weight, float start, float* y) {
-    Lanes acc[U];
-    for (int u = 0; u < U; u++) acc[u] = spread(start);
+// R rows of one vector each: independent sums hide the latency of the multiply-adds. Columns past `keep` are dropped.
+template <int R>
+[[gnu::always_inline]] inline void forward_block(const float* plane, int64_t row, int64_t n_taps, const int64_t* taps,
+                                                 const float* weight, float start, float* y, int64_t cols,
+                                                 int64_t keep) {
+    Lanes acc[R];
+    for (int r = 0; r < R; r++) acc[r] = spread(start);
     for (int64_t t = 0; t < n_taps; t++) {
         const Lanes w = spread(weight[t]);
         const float* p = plane + taps[t];
-        for (int u = 0; u < U; u++) acc[u] = multiply_add(w, load(p + u * kLanes), acc[u]);
+        for (int r = 0; r < R; r++) acc[r] = multiply_add(w, load(p + r * row), acc[r]);
     }
-    for (int u = 0; u < U; u++) store(y + u * kLanes, acc[u]);
+    for (int r = 0; r < R; r++) {
+        if (keep == kLanes) {
+            store(y + r * cols, acc[r]);
+        } else {
+            float last[kLanes];
+            store(last, acc[r]);
+            std::memcpy(y + r * cols, last, static_cast<size_t>(keep) * sizeof(float));
+        }
+    }
+}
+
+template <int R>
+[[gnu::always_inline]] inline void forward_rows(int64_t cols, const float* plane, int64_t row, int64_t n_taps,
+                                                const int64_t* taps, const float* weight, float start, float* y) {
+    int64_t j = 0;
+    for (; j + kLanes <= cols; j += kLanes)
+        forward_block<R>(plane + j, row, n_taps, taps, weight, start, y + j, cols, kLanes);
+    if (j < cols) forward_block<R>(plane + j, row, n_taps, taps, weight, start, y + j, cols, cols - j);
 }
 }  // namespace
 
 void depthwise_forward(int64_t rows, int64_t cols, const float* plane, int64_t row, int64_t n_taps, const int64_t* taps,
                        const float* weight, float start, float* y) {
-    for (int64_t i = 0; i < rows; i++) {
-        const float* p = plane + i * row;
-        float* out = y + i * cols;
-        int64_t j = 0;
-        for (; j + kUnroll * kLanes <= cols; j += kUnroll * kLanes)
-            forward_block<kUnroll>(p + j, n_taps, taps, weight, start, out + j);
-        for (; j + kLanes <= cols; j += kLanes) forward_block<1>(p + j, n_taps, taps, weight, start, out + j);
-        if (j < cols) {
-            float last[kLanes];
-            forward_block<1>(p + j, n_taps, taps, weight, start, last);
-            std::memcpy(out + j, last, static_cast<size_t>(cols - j) * sizeof(float));
-        }
-    }
+    int64_t i = 0;
+    for (; i + 2 * kUnroll <= rows; i += 2 * kUnroll)
+        forward_rows<2 * kUnroll>(cols, plane + i * row, row, n_taps, taps, weight, start, y + i * cols);
+    for (; i < rows; i++) forward_rows<1>(cols, plane + i * row, row, n_taps, taps, weight, start, y + i * cols);
 }
 
 void depthwise_weight(int64_t rows, int64_t cols, const float* plane, int64_t row, int64_t n_taps, const int64_t* taps,

@@ -18,8 +18,8 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
 
     ``einsum("ik,kj->ij", a, b)`` is ``a @ b``. Each operand has one letter per dimension; a letter that occurs in
     several places ties those dimensions together, one that is missing after ``->`` is summed over. A letter repeated
-    within an operand takes its diagonal. ``...`` stands for all dimensions not named and broadcasts. Without ``->`` the output
-    has the dimensions of ``...`` and then, in alphabetical order, the letters that occur once.
+    within an operand takes its diagonal. ``...`` stands for all dimensions not named and broadcasts. Without ``->`` the
+    output has the dimensions of ``...`` and then, in alphabetical order, the letters that occur once.
 
     Args:
         equation: text as above; or, in the other form, ``einsum(op1, [0, 1], op2, [1, 2], [0, 2])``: numbers 0 to 51
