@@ -412,7 +412,7 @@ def linalg_lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: st
 
     Example:
         >>> import mashal
-        >>> mashal._ops.linalg_lstsq(mashal.tensor([[1.0], [1.0]]), mashal.tensor([[1.0], [3.0]])).solution
+        >>> mashal._ops.linalg_lstsq(mashal.tensor([[1.0], [1.0]]), mashal.tensor([[1.0], [3.0]])).solution.round()
         tensor([[2.]])
     """
     driver = "gelsy" if driver is None else driver
