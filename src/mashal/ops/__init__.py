@@ -57,6 +57,7 @@ _ROOMS = (
     "attention",
     "optimizers",
     "decompositions",
+    "solvers",
     "linalg",
 )
 for _room in _ROOMS:

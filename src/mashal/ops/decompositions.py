@@ -324,7 +324,7 @@ def _eig() -> None:
 
 @_eig.vjp("input")
 def _(gs: tuple[Tensor, ...], outs: tuple[Tensor, ...], input: Tensor) -> Tensor:
-    from .linalg import _solve
+    from .solvers import _solve
 
     w, v = outs
     vh = adjoint(v)
