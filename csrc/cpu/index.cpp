@@ -398,7 +398,7 @@ void index_fill_shape(Call& c) {
     MASHAL_CHECK_AS(Index, index.dtype() == DType::I64, "index_fill", "Expected dtype int64 for index, got index ",
                     text(index));
     MASHAL_CHECK(index.dim() <= 1, "index_fill", "Index has to be a vector/scalar, got index ", text(index));
-    c.result(input.sizes(), input.dtype(), input.device());
+    c.result_like(input);
 }
 
 void index_fill_kernel(Call& c) {

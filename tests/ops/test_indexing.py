@@ -108,7 +108,10 @@ CASES |= {
     "masked_scatter_": (lambda t, x, m, s: x.clone().masked_scatter_(m, s), X, MASK, array(8, 10)),
     "scatter reduce add": (lambda t, x, i: x.detach().scatter(0, i, 2.0, reduce="add"), X, ints(3, 2, 4, 5)),
     "scatter larger src": (
-        lambda t, x, i, s: x.detach().scatter_add(0, i, s.detach()), X, ints(3, 2, 3, 4), array(3, 4, 5, seed=2),
+        lambda t, x, i, s: x.detach().scatter_add(0, i, s.detach()),
+        X,
+        ints(3, 2, 3, 4),
+        array(3, 4, 5, seed=2),
     ),
     "gather vector": (lambda t, x, i: x.gather(0, i), array(10), ints(10, 20)),
     "gather 0-d": (lambda t, x: x.gather(0, t.tensor(0)), array()),

@@ -82,14 +82,14 @@ _fill_.vjp(input=lambda g: g.new_zeros(g.shape))
 
 
 def _number_or_tensor(op_name: str, value: Any) -> Any:
-    """A 0-d tensor stays a tensor only where its gradient is wanted."""
+    """A 0-d tensor stays a tensor only where its gradient is wanted or it has no value."""
     if not isinstance(value, Tensor):
         return value
     if value.dim() != 0:
         raise RuntimeError(
             f"{op_name}: only supports a 0-dimensional value tensor, got value with {value.dim()} dimension(s)"
         )
-    return value if value.requires_grad else value.item()
+    return value if value.requires_grad or value.is_meta else value.item()
 
 
 @composite(method=True)
