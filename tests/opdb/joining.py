@@ -84,7 +84,7 @@ Record(
     "vander",
     [S(T((3,))), S(T((3,)), 2), S(T((3,)), increasing=True)],
     tol={"float32": 1e-5},
-    second=False,
+    grad=False,
     errors=[S(A)],
 )
 Record(
