@@ -10,26 +10,27 @@ namespace {
 
 // ---- identity: references of the C++ object are references of its face ----
 
-// After the interpreter has gone its objects cannot be counted any more; static C++ objects may still hold some.
-void owner_inc_ref(void* owner) noexcept {
+// Whether this thread is inside AllowThreads. Threads of kernels never touch references, so that a thread which has not
+// released the interpreter lock holds it; asking the interpreter instead costs more than the count itself.
+thread_local bool g_lock_released = false;
+
+template <class F>
+void with_lock(F&& f) {
+    // After the interpreter has gone its objects cannot be counted any more; static C++ objects may still hold some.
     if (!Py_IsInitialized()) return;
-    if (PyGILState_Check()) {
-        Py_INCREF(static_cast<PyObject*>(owner));
+    if (!g_lock_released) {
+        f();
         return;
     }
     PyGILState_STATE state = PyGILState_Ensure();
-    Py_INCREF(static_cast<PyObject*>(owner));
+    f();
     PyGILState_Release(state);
 }
+void owner_inc_ref(void* owner) noexcept {
+    with_lock([&] { Py_INCREF(static_cast<PyObject*>(owner)); });
+}
 void owner_dec_ref(void* owner) noexcept {
-    if (!Py_IsInitialized()) return;
-    if (PyGILState_Check()) {
-        Py_DECREF(static_cast<PyObject*>(owner));
-        return;
-    }
-    PyGILState_STATE state = PyGILState_Ensure();
-    Py_DECREF(static_cast<PyObject*>(owner));
-    PyGILState_Release(state);
+    with_lock([&] { Py_DECREF(static_cast<PyObject*>(owner)); });
 }
 uint32_t owner_count(void* owner) noexcept { return static_cast<uint32_t>(Py_REFCNT(static_cast<PyObject*>(owner))); }
 
@@ -676,8 +677,14 @@ PyMethodDef functions[] = {{"set_operator", set_operator, METH_VARARGS, "set_ope
 
 void init_tensor_type(PyObject* module) {
     foreign_owner_hooks = {owner_inc_ref, owner_dec_ref, owner_count};
-    blocking_hooks = {[]() noexcept -> void* { return PyEval_SaveThread(); },
-                      [](void* state) noexcept { PyEval_RestoreThread(static_cast<PyThreadState*>(state)); }};
+    blocking_hooks = {[]() noexcept -> void* {
+                          g_lock_released = true;
+                          return PyEval_SaveThread();
+                      },
+                      [](void* state) noexcept {
+                          PyEval_RestoreThread(static_cast<PyThreadState*>(state));
+                          g_lock_released = false;
+                      }};
     g_tensor_type = reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpec(&tensor_spec)).release());
     check_status(PyModule_AddObjectRef(module, "Tensor", reinterpret_cast<PyObject*>(g_tensor_type)));
     check_status(PyModule_AddFunctions(module, functions));

@@ -72,7 +72,7 @@ def pointwise(
 
     def declare() -> None: ...
 
-    declare.__doc__ = "\n\n".join(parts)
+    declare.__doc__ = "\n\n".join(parts).replace("\n", "\n    ")
     declare.__module__ = sys._getframe(1).f_globals["__name__"]
     return op(
         schema,

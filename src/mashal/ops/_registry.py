@@ -7,7 +7,6 @@ primitives. What ``mashal.<name>``, ``Tensor.<name>`` and ``mashal._ops.<name>``
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -64,7 +63,8 @@ def op(
     def declare(fn: Callable[[], None]) -> _core.Primitive:
         primitive = _core.Primitive(schema, family, promotion, loop, out)
         name = primitive.__name__
-        primitive.__doc__ = f"{schema}\n\n{inspect.cleandoc(fn.__doc__ or '')}"
+        # Indented like the rest of the docstring: whoever shows it removes the margin.
+        primitive.__doc__ = f"{schema}\n\n    {fn.__doc__ or ''}"
         primitive.__module__ = "mashal"
         primitive._takes_out = out  # for the stubs
         hidden = namespace is not None or name.startswith("_")
