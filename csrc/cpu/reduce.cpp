@@ -266,7 +266,7 @@ void norm_kernel(Call& c) {
     } else if (p == 2) {
         bool out_of_range = false;  // set to true by any thread, never to false
         run(Reduce::SumSquares, 0, [&](double a) {
-            if (!(a < 1e300) || (a > 0 && a < 1e-280)) __atomic_store_n(&out_of_range, true, __ATOMIC_RELAXED);
+            if (!(a > 1e-280 && a < 1e300)) __atomic_store_n(&out_of_range, true, __ATOMIC_RELAXED);
             return std::sqrt(a);
         });
         if (out_of_range && loop == DType::F64) {

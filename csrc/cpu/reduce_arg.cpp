@@ -160,6 +160,8 @@ uint64_t one_bit(const Tensor& input, int64_t dim) { return input.dim() == 0 ? 0
 // argmax(input, dim, keepdim)
 void argmax_shape(Call& c) {
     const Tensor input = c.tensor(0);
+    MASHAL_CHECK(input.dtype() != DType::Bool, c.name(), "does not support bool input, got input ", text(input),
+                 ". Convert it to uint8.");
     const bool whole = !c.has(1);
     const int64_t dim = whole ? 0 : wrap_dim(c.name(), c.i64(1), input.dim());
     check_arg(c, input, whole, dim);

@@ -5,7 +5,6 @@
 
 #include "core/blocking.h"
 #include "core/parallel.h"
-#include "cpu/copy.h"
 #include "cpu/pointwise_loops.h"
 #include "cpu/reduce_axes.h"
 
@@ -83,7 +82,9 @@ constexpr int kMaxAcc = 24;
 struct Job {
     const ReduceLoops& loops;
     const char* data;
+    DType dtype;
     int64_t item;         // size of an input element
+    int64_t step;         // distance of neighbours along the innermost axis
     ConvertLoop convert;  // null when elements are already of the loops' type
     int64_t loop_item;
     double param;
@@ -91,19 +92,39 @@ struct Job {
 
     const char* at(int64_t offset) const { return data + offset * item; }
 
+    bool direct() const { return convert == nullptr && step == 1; }
+
+    // n neighbours as the loops want them: packed, then converted.
+    void load(int64_t n, char* to, int64_t offset) const {
+        if (step == 1) return convert(n, to, at(offset));
+        if (convert == nullptr) return pack(n, to, offset);
+        alignas(64) char packed[kConvert * 16];
+        pack(n, packed, offset);
+        convert(n, to, packed);
+    }
+
+    void pack(int64_t n, char* to, int64_t offset) const {
+        visit_size(dtype, [&](auto tag) {
+            using T = decltype(tag);
+            const T* in = reinterpret_cast<const T*>(at(offset));
+            T* out = reinterpret_cast<T*>(to);
+            for (int64_t i = 0; i < n; i++) out[i] = in[i * step];
+        });
+    }
+
     void rows(int64_t m, int64_t stride, int64_t n, int64_t offset, char* acc) const {
-        if (convert == nullptr) return loops.rows(m, stride, n, at(offset), acc, param);
+        if (direct()) return loops.rows(m, stride, n, at(offset), acc, param);
         alignas(64) char buffer[kConvert * 16];
         for (int64_t r = 0; r < m; r++)
             for (int64_t b = 0; b < n; b += kConvert) {
                 const int64_t len = std::min(kConvert, n - b);
-                convert(len, buffer, at(offset + r * stride + b));
+                load(len, buffer, offset + r * stride + b * step);
                 loops.rows(1, 0, len, buffer, acc + r * loops.acc_size, param);
             }
     }
 
     void columns(int64_t m, int64_t stride, int64_t n, int64_t offset, char* acc) const {
-        if (convert == nullptr) return loops.columns(m, stride, n, at(offset), acc, param);
+        if (direct()) return loops.columns(m, stride, n, at(offset), acc, param);
         alignas(64) char buffer[kConvert * 16];
         const int64_t width = std::min<int64_t>(n, kConvert / 8);
         const int64_t height = kConvert / width / 8 * 8;
@@ -111,7 +132,7 @@ struct Job {
             for (int64_t r = 0; r < m; r += height) {
                 const int64_t cols = std::min(width, n - j), rows = std::min(height, m - r);
                 for (int64_t k = 0; k < rows; k++)
-                    convert(cols, buffer + k * cols * loop_item, at(offset + (r + k) * stride + j));
+                    load(cols, buffer + k * cols * loop_item, offset + (r + k) * stride + j * step);
                 loops.columns(rows, cols, cols, buffer, acc + j * loops.acc_size, param);
             }
     }
@@ -127,7 +148,8 @@ void reduce_by_rows(const Job& job, const Axes& axes, bool parallel) {
 
     auto one_result = [&](const Walk& at, int64_t s0, int64_t s1, int64_t n0, int64_t n1, char* acc) {
         Walk segment(outer, s0);
-        for (int64_t s = s0; s < s1; s++, segment.next()) job.rows(1, 0, n1 - n0, at.in + segment.in + n0, acc);
+        for (int64_t s = s0; s < s1; s++, segment.next())
+            job.rows(1, 0, n1 - n0, at.in + segment.in + n0 * job.step, acc);
     };
     // Rows of the last kept axis go to the loops in one call when each result is one row.
     const int64_t batch_axis = kept.empty() || segments > 1 ? 1 : kept.back().size;
@@ -200,7 +222,7 @@ void reduce_by_columns(const Job& job, const Axes& axes, bool parallel) {
     auto add = [&](int64_t in, int64_t j, int64_t cols, int64_t r0, int64_t r1, int64_t s0, int64_t s1, char* acc) {
         Walk segment(outer, s0);
         for (int64_t s = s0; s < s1; s++, segment.next())
-            job.columns(r1 - r0, down.in, cols, in + segment.in + r0 * down.in + j, acc);
+            job.columns(r1 - r0, down.in, cols, in + segment.in + r0 * down.in + j * job.step, acc);
     };
     auto some_units = [&](int64_t begin, int64_t end) {
         alignas(64) char acc[kColumns * kMaxAcc];
@@ -254,22 +276,18 @@ void reduce_tensor(const Tensor& input, uint64_t mask, const ReduceLoops& loops,
     const DType dtype = input.dtype();
     const bool same = dtype == loop_dtype || (dtype == DType::Bool && loop_dtype == DType::U8);
     const int64_t numel = input.numel();
-    Tensor source = input;
     Axes axes;
     if (input.is_contiguous() && reduced_sizes(input.sizes(), mask, false).empty()) {
         axes.push_back({numel, 1, 0, true});
     } else {
         axes = coalesced(input, mask);
-        // Strided or expanded innermost elements are packed first: the loops want neighbours.
-        if (!axes.empty() && axes.back().in != 1 && numel > 0) {
-            source = contiguous(input);
-            axes = coalesced(source, mask);
-        }
         if (axes.empty()) axes.push_back({1, 1, 0, true});
     }
     const Job job{loops,
-                  source.data<char>(),
+                  input.data<char>(),
+                  dtype,
                   item_size(dtype),
+                  axes.back().in,
                   same ? nullptr : find_convert_loop(dtype, loop_dtype),
                   item_size(loop_dtype),
                   param,

@@ -1,4 +1,5 @@
 // sort, topk, kthvalue, median, nanmedian, mode.
+#include <bit>
 #include <cstring>
 
 #include "core/blocking.h"
@@ -122,13 +123,32 @@ void sort_kernel(Call& c) {
         AllowThreads unlocked(input.numel() > 4096);
         const auto& loops = loops_of<Item>(keys);
         const int threads = rows < num_threads() ? num_threads() : 1;
+        auto put_row = [&](int64_t r, const auto* sorted) {
+            for (int64_t i = 0; i < n; i++) at[r * n + i] = sorted[i].position();
+            gather_row(item, n, x + r * n * item, at + r * n, y + r * n * item);
+        };
         auto sort_rows = [&](int64_t begin, int64_t end) {
-            auto buffer = std::make_unique_for_overwrite<Item[]>(static_cast<size_t>(2 * n));
+            std::vector<Item> buffer(static_cast<size_t>(2 * n));
+            std::vector<Narrow> narrow;
             for (int64_t r = begin; r < end; r++) {
-                make_items<Item>(loops, n, x + r * n * item, item, buffer.get());
-                const Item* sorted = sort_items(buffer.get(), buffer.get() + n, n, loops.bits, threads);
-                for (int64_t i = 0; i < n; i++) at[r * n + i] = sorted[i].position();
-                gather_row(item, n, x + r * n * item, at + r * n, y + r * n * item);
+                make_items<Item>(loops, n, x + r * n * item, item, buffer.data());
+                if constexpr (std::is_same_v<Item, Wide>) {
+                    // Keys that span less than 32 bits are sorted as narrow ones, relative to the smallest.
+                    const auto [least, most] =
+                        std::minmax_element(buffer.begin(), buffer.begin() + n,
+                                            [](const Wide& a, const Wide& b) { return a.word < b.word; });
+                    const uint64_t base = least->word, span = most->word - base;
+                    if (n > 1024 && span >> 32 == 0) {
+                        narrow.resize(static_cast<size_t>(2 * n));
+                        for (int64_t i = 0; i < n; i++) {
+                            const Wide v = buffer[static_cast<size_t>(i)];
+                            narrow[static_cast<size_t>(i)] = Narrow::of(static_cast<uint32_t>(v.word - base), v.place);
+                        }
+                        put_row(r, sort_items(narrow.data(), narrow.data() + n, n, std::bit_width(span), threads));
+                        continue;
+                    }
+                }
+                put_row(r, sort_items(buffer.data(), buffer.data() + n, n, loops.bits, threads));
             }
         };
         if (threads > 1)

@@ -41,6 +41,31 @@ void insertion_sort(Item* a, int64_t n) {
     }
 }
 
+// Runs of 16 by insertion, then merges without branches: each element costs a few cycles a level.
+// Returns whichever of the two arrays holds the result.
+template <class Item>
+Item* merge_sort(Item* a, Item* spare, int64_t n) {
+    constexpr int64_t kRun = 16;
+    for (int64_t b = 0; b < n; b += kRun) insertion_sort(a + b, std::min(kRun, n - b));
+    for (int64_t width = kRun; width < n; width *= 2) {
+        for (int64_t b = 0; b < n; b += 2 * width) {
+            const Item *left = a + b, *left_end = a + std::min(b + width, n), *right = left_end,
+                       *right_end = a + std::min(b + 2 * width, n);
+            Item* to = spare + b;
+            while (left < left_end && right < right_end) {
+                const bool take_right = *right < *left;
+                *to++ = take_right ? *right : *left;
+                right += take_right;
+                left += !take_right;
+            }
+            to = std::copy(left, left_end, to);
+            std::copy(right, right_end, to);
+        }
+        std::swap(a, spare);
+    }
+    return a;
+}
+
 // Least significant digit first, kDigit bits a pass, `threads` workers; digits that all elements share cost no pass.
 // Needs `spare` of n items; returns whichever of the two arrays holds the result.
 template <int kDigit, class Item>
@@ -81,22 +106,15 @@ Item* radix_sort(Item* a, Item* spare, int64_t n, int bits, int threads) {
     return a;
 }
 
-// Sorts a by key and position. n < 2^32 for radix passes, which larger arrays do not use.
+// Sorts a, n < 2^32 items with keys of `bits` bits, by key and position.
 template <class Item>
 Item* sort_items(Item* a, Item* spare, int64_t n, int bits, int threads) {
-    if (n <= 48) {
+    if (n <= 24) {
         insertion_sort(a, n);
         return a;
     }
-    if (n >= int64_t{1} << 32) {
-        std::sort(a, a + n);
-        return a;
-    }
-    if (bits > 32 && n < 512) {
-        std::sort(a, a + n);
-        return a;
-    }
-    if (n < 2048 || bits <= 16) return radix_sort<8>(a, spare, n, bits, n < 4 * kGrain ? 1 : threads);
+    if (n <= 1024) return merge_sort(a, spare, n);
+    if (n < 4096 || bits <= 16) return radix_sort<8>(a, spare, n, bits, n < 4 * kGrain ? 1 : threads);
     return radix_sort<11>(a, spare, n, bits, n < 4 * kGrain ? 1 : threads);
 }
 

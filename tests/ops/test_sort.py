@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from compare import array, assert_close, check, check_raises
+from tests.ops.compare import array, assert_close, check, check_raises
 
 import mashal
 
@@ -66,9 +66,14 @@ def test_kthvalue_large():
 
 
 def test_mode():
-    x = array(5, 40, dtype="int64")
-    check(lambda lib, t: tuple(t.mode()), x, grad=0)
-    check(lambda lib, t: tuple(t.mode(0, True)), x, grad=0)
+    for shape in ((15,), (5, 12), (5, 400)):
+        x = array(*shape, dtype="int64")
+        check(lambda lib, t: t.mode()[0], x, grad=0)
+        check(lambda lib, t: t.mode(0, True)[0], x, grad=0)
+        values, indices = mashal.tensor(x).mode()
+        assert_close(mashal.tensor(x).gather(-1, indices.unsqueeze(-1)).squeeze(-1), values, "int64")
+    check(lambda lib, t: tuple(t.mode()), array(15, dtype="int64"), grad=0)
+    check(lambda lib, t: t.mode(1)[0], array(4, 9))
 
 
 def test_errors():

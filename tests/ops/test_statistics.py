@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 import torch
-from compare import array, check, check_raises
+from tests.ops.compare import array, check, check_raises
 
 import mashal
 
 
+@pytest.mark.filterwarnings("ignore:.*degrees of freedom")  # torch warns, we only give nan
 @pytest.mark.parametrize("name", ["var", "std"])
 @pytest.mark.parametrize("shape", [(4, 5), (3, 40, 70), (2, 9001), (9001, 2), (300, 300)])
 def test_variance(name, shape):
@@ -15,7 +16,10 @@ def test_variance(name, shape):
         x = array(*shape) + offset
         for dim in [None, 0, 1, (0, 1)]:
             for correction in (0, 1, 2):
-                check(lambda lib, t, d=dim, c=correction: getattr(t, name)(d, correction=c), x, grad=1)
+                # Far from 0, elements near their mean keep fewer digits: their gradient shows it.
+                tolerance = 1e-7 if offset else None
+                run = lambda lib, t, d=dim, c=correction: getattr(t, name)(d, correction=c)  # noqa: E731
+                check(run, x, grad=1, tolerance=tolerance)
     check(lambda lib, t: (getattr(t, name)(), getattr(t, name)(False), getattr(t, name)(0, False, True)), array(4, 5))
     check(lambda lib, t: getattr(lib, name + "_mean")(t, 1, keepdim=True), array(4, 5))
 
@@ -80,10 +84,10 @@ def test_covariance():
 def test_norms(p):
     x = array(5, 6, 7)
     for dim in (None, 1, (0, 2)):
-        check(lambda lib, t, d=dim: t.norm(p, d), x, grad=1 if p == 0 else 2)
+        check(lambda lib, t, d=dim: t.norm(p, d), x, grad={0: 0, 1: 1, float("inf"): 1, float("-inf"): 1}.get(p, 2))
     x[0, 0, :] = 0
-    check(lambda lib, t: t.norm(p, -1), x, grad=0 if p in (0.5, float("-inf")) else 1)
-    if p != "fro":
+    check(lambda lib, t: t.norm(p, -1), x, grad=0 if p in (0, 0.5, float("-inf")) else 1)
+    if p not in ("fro", 0):
         check(lambda lib, t, u: lib.dist(t, u, p), array(4), array(4, seed=2), grad=1)
 
 

@@ -11,6 +11,7 @@ struct SumOp {
     using Part = T;
     using Acc = AccT;
     MASHAL_LOOP Part start() { return Part(0); }
+    MASHAL_LOOP T neutral(double) { return T(0); }
     MASHAL_LOOP void step(Part& p, T x, double) {
         if constexpr (kSkipNan)
             p += x == x ? x : T(0);
@@ -29,6 +30,7 @@ struct ProdOp {
     using Part = T;
     using Acc = AccT;
     MASHAL_LOOP Part start() { return Part(1); }
+    MASHAL_LOOP T neutral(double) { return T(1); }
     MASHAL_LOOP void step(Part& p, T x, double) { p *= x; }
     MASHAL_LOOP void join(Part& p, Part q) { p *= q; }
     MASHAL_LOOP Acc identity() { return Acc(1); }

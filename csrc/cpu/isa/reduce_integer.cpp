@@ -11,6 +11,7 @@ struct ArithmeticOp {
     using Part = uint64_t;
     using Acc = uint64_t;
     MASHAL_LOOP Part start() { return kProduct ? 1 : 0; }
+    MASHAL_LOOP T neutral(double) { return kProduct ? 1 : 0; }
     MASHAL_LOOP void step(Part& p, T x, double) {
         const auto wide = static_cast<uint64_t>(static_cast<int64_t>(x));
         p = kProduct ? p * wide : p + wide;
@@ -28,6 +29,7 @@ struct ShortSumOp {
     using Part = int32_t;
     using Acc = int64_t;
     MASHAL_LOOP Part start() { return 0; }
+    MASHAL_LOOP T neutral(double) { return 0; }
     MASHAL_LOOP void step(Part& p, T x, double) { p += x; }
     MASHAL_LOOP void join(Part& p, Part q) { p += q; }
     MASHAL_LOOP Acc identity() { return 0; }

@@ -2,19 +2,23 @@
 //
 // An op is a struct with
 //   In    element type;     Part  what one block of elements accumulates in;    Acc  what blocks accumulate in
-//   start(), step(Part&, In, param), join(Part&, Part), identity(), merge(Acc&, Part), combine(Acc&, Acc).
+//   start(), step(Part&, In, param), join(Part&, Part), identity(), merge(Acc&, Part), combine(Acc&, Acc),
+//   neutral(param): an element that leaves a Part as it is.
 // Floating sums run in In over blocks of 4096 elements and in double beyond, over 64 interleaved lanes whose fold is
 // fixed: the result depends neither on the instruction set nor, in practice, on the length of the tensor.
 #pragma once
 #include "cpu/reduce_loops.h"
 
 #define MASHAL_LOOP [[gnu::always_inline]] static inline
+// Before a short loop over lanes: GCC would unroll it completely first, and then see no loop to vectorise.
+#define MASHAL_WHOLE_VECTOR _Pragma("GCC unroll 1")
 
 namespace mashal::MASHAL_ISA {
 namespace {
 
 constexpr int64_t kBlock = 4096;
 
+// The L elements that end at x[n] must be readable, also those before x.
 template <class Op, int L>
 MASHAL_LOOP typename Op::Part reduce_block(int64_t n, const typename Op::In* x, double param) {
     if constexpr (requires { Op::template block<L>(n, x); }) return Op::template block<L>(n, x);
@@ -23,9 +27,24 @@ MASHAL_LOOP typename Op::Part reduce_block(int64_t n, const typename Op::In* x, 
     int64_t i = 0;
     for (; i + L <= n; i += L)
         for (int k = 0; k < L; k++) Op::step(lane[k], x[i + k], param);
-    for (int k = 0; k < n - i; k++) Op::step(lane[k], x[i + k], param);
-    for (int w = L / 2; w > 0; w /= 2)
+    if (i < n) {
+        // Whole lanes again: those that were counted already are replaced by something neutral.
+        const int seen = static_cast<int>(i + L - n);
+        const typename Op::In* last = x + n - L;
+        const typename Op::In neutral = Op::neutral(param);
+        typename Op::In fresh[L];
+        MASHAL_WHOLE_VECTOR
+        for (int k = 0; k < L; k++) fresh[k] = k < seen ? neutral : last[k];
+        MASHAL_WHOLE_VECTOR
+        for (int k = 0; k < L; k++) Op::step(lane[k], fresh[k], param);
+    }
+    for (int w = L / 2; w > 2; w /= 2) {
+        MASHAL_WHOLE_VECTOR
         for (int k = 0; k < w; k++) Op::join(lane[k], lane[k + w]);
+    }
+    Op::join(lane[0], lane[2]);
+    Op::join(lane[1], lane[3]);
+    Op::join(lane[0], lane[1]);
     return lane[0];
 }
 
@@ -104,6 +123,19 @@ ReduceLoops loops_of() {
     return {sizeof(typename Op::Acc), init_accs<Op>, reduce_rows<Op>, reduce_columns<Op>, join_accs<Op>};
 }
 
+template <int kSize>
+struct int_of_size_t;
+template <>
+struct int_of_size_t<4> {
+    using type = int32_t;
+};
+template <>
+struct int_of_size_t<8> {
+    using type = int64_t;
+};
+template <int kSize>
+using int_of_size = typename int_of_size_t<kSize>::type;
+
 template <class T>
 constexpr bool is_float_type = false;
 template <>
@@ -142,21 +174,41 @@ MASHAL_LOOP T extremum(T a, T x) {
     return is_nan(x) ? x : best;
 }
 
-// The extremum of numbers with NaN looked for apart: the fold of the lanes is then one instruction a step.
+// The extremum of numbers and, apart, whether there was a NaN: both fold in one instruction a step.
 template <class T, bool kLargest, int L>
 MASHAL_LOOP T extremum_block(int64_t n, const T* x) {
+    using Flag = int_of_size<sizeof(T)>;
     T lane[L];
-    for (int k = 0; k < L; k++) lane[k] = kLargest ? lowest<T>() : highest<T>();
+    Flag nan[L];
+    for (int k = 0; k < L; k++) {
+        lane[k] = kLargest ? lowest<T>() : highest<T>();
+        nan[k] = 0;
+    }
     int64_t i = 0;
-    for (; i + L <= n; i += L)
-        for (int k = 0; k < L; k++) lane[k] = (kLargest ? x[i + k] > lane[k] : x[i + k] < lane[k]) ? x[i + k] : lane[k];
-    for (int k = 0; k < n - i; k++) lane[k] = (kLargest ? x[i + k] > lane[k] : x[i + k] < lane[k]) ? x[i + k] : lane[k];
-    for (int w = L / 2; w > 0; w /= 2)
-        for (int k = 0; k < w; k++)
+    for (; i + L <= n; i += L) {
+        MASHAL_WHOLE_VECTOR
+        for (int k = 0; k < L; k++) {
+            const T v = x[i + k];
+            lane[k] = (kLargest ? v > lane[k] : v < lane[k]) ? v : lane[k];
+            nan[k] |= v != v ? -1 : 0;
+        }
+    }
+    if (i < n) {  // looking at some twice does no harm
+        MASHAL_WHOLE_VECTOR
+        for (int k = 0; k < L; k++) {
+            const T v = x[n - L + k];
+            lane[k] = (kLargest ? v > lane[k] : v < lane[k]) ? v : lane[k];
+            nan[k] |= v != v ? -1 : 0;
+        }
+    }
+    for (int w = L / 2; w > 0; w /= 2) {
+        MASHAL_WHOLE_VECTOR
+        for (int k = 0; k < w; k++) {
             lane[k] = (kLargest ? lane[k + w] > lane[k] : lane[k + w] < lane[k]) ? lane[k + w] : lane[k];
-    int nan = 0;
-    for (i = 0; i < n; i++) nan |= x[i] != x[i];
-    return nan ? static_cast<T>(__builtin_nan("")) : lane[0];
+            nan[k] |= nan[k + w];
+        }
+    }
+    return nan[0] ? static_cast<T>(__builtin_nan("")) : lane[0];
 }
 
 template <class T, bool kLargest>
@@ -165,6 +217,7 @@ struct ExtremumOp {
     using Part = T;
     using Acc = T;
     MASHAL_LOOP T start() { return kLargest ? lowest<T>() : highest<T>(); }
+    MASHAL_LOOP T neutral(double) { return start(); }
     MASHAL_LOOP void step(T& p, T x, double) { p = extremum<T, kLargest>(p, x); }
     MASHAL_LOOP void join(T& p, T q) { p = extremum<T, kLargest>(p, q); }
     template <int L>
@@ -185,6 +238,7 @@ struct LogicalOp {
     using Part = Wide;
     using Acc = uint8_t;
     MASHAL_LOOP Part start() { return kAny ? 0 : 1; }
+    MASHAL_LOOP T neutral(double) { return kAny ? T(0) : T(1); }
     MASHAL_LOOP void step(Part& p, T x, double) {
         const Part bit = x != T(0) ? 1 : 0;
         p = kAny ? p | bit : p & bit;
@@ -203,6 +257,7 @@ struct CountOp {
     using Part = Wide;
     using Acc = int64_t;
     MASHAL_LOOP Part start() { return 0; }
+    MASHAL_LOOP T neutral(double) { return T(0); }
     MASHAL_LOOP void step(Part& p, T x, double) { p += x != T(0) ? 1 : 0; }
     MASHAL_LOOP void join(Part& p, Part q) { p += q; }
     MASHAL_LOOP Acc identity() { return 0; }

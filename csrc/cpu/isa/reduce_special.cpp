@@ -18,6 +18,7 @@ struct PowerSumOp {
     using Part = PartT;
     using Acc = double;
     MASHAL_LOOP Part start() { return Part(0); }
+    MASHAL_LOOP T neutral(double param) { return kPower == Power::Any && param < 0 ? highest<T>() : T(0); }
     MASHAL_LOOP void step(Part& p, T x, double param) {
         if constexpr (kPower == Power::One) {
             p += magnitude(x);
@@ -42,6 +43,7 @@ struct ExtremumAbsOp {
     using Part = T;
     using Acc = T;
     MASHAL_LOOP T start() { return kLargest ? T(0) : highest<T>(); }
+    MASHAL_LOOP T neutral(double) { return start(); }
     MASHAL_LOOP void step(T& p, T x, double) { p = extremum<T, kLargest>(p, magnitude(x)); }
     MASHAL_LOOP void join(T& p, T q) { p = extremum<T, kLargest>(p, q); }
     MASHAL_LOOP T identity() { return start(); }
@@ -66,29 +68,43 @@ MASHAL_LOOP void moments_block(int64_t n, const T* x, MomentsAcc& acc) {
     int64_t i = 0;
     for (; i + L <= n; i += L)
         for (int k = 0; k < L; k++) sum[k] += x[i + k];
-    for (int k = 0; k < n - i; k++) sum[k] += x[i + k];
-    for (int w = L / 2; w > 0; w /= 2)
+    const int seen = static_cast<int>(i + L - n);  // of the last L elements, those in whole lanes
+    const T* last = x + n - L;
+    if (i < n) {
+        MASHAL_WHOLE_VECTOR
+        for (int k = 0; k < L; k++) sum[k] += k < seen ? T(0) : last[k];
+    }
+    for (int w = L / 2; w > 0; w /= 2) {
+        MASHAL_WHOLE_VECTOR
         for (int k = 0; k < w; k++) sum[k] += sum[k + w];
+    }
     // The centre need only be near the mean: what it misses is the sum of deviations.
     const T centre = static_cast<T>(static_cast<double>(sum[0]) / static_cast<double>(n));
     T dev[L], square[L];
     for (int k = 0; k < L; k++) dev[k] = square[k] = 0;
-    for (i = 0; i + L <= n; i += L)
+    for (i = 0; i + L <= n; i += L) {
+        MASHAL_WHOLE_VECTOR
         for (int k = 0; k < L; k++) {
             const T d = x[i + k] - centre;
             dev[k] += d;
             square[k] += d * d;
         }
-    for (int k = 0; k < n - i; k++) {
-        const T d = x[i + k] - centre;
-        dev[k] += d;
-        square[k] += d * d;
     }
-    for (int w = L / 2; w > 0; w /= 2)
+    if (i < n) {
+        MASHAL_WHOLE_VECTOR
+        for (int k = 0; k < L; k++) {
+            const T d = k < seen ? T(0) : last[k] - centre;
+            dev[k] += d;
+            square[k] += d * d;
+        }
+    }
+    for (int w = L / 2; w > 0; w /= 2) {
+        MASHAL_WHOLE_VECTOR
         for (int k = 0; k < w; k++) {
             dev[k] += dev[k + w];
             square[k] += square[k + w];
         }
+    }
     const double shift = static_cast<double>(dev[0]) / static_cast<double>(n);
     double m2 = static_cast<double>(square[0]) - static_cast<double>(dev[0]) * shift;
     if (m2 < 0) m2 = 0;
@@ -185,10 +201,13 @@ MASHAL_LOOP T exp_sum(int64_t n, const T* x, T base) {
             for (int k = 0; k < L; k++) rest[k] = k < n - i ? part[k] : lowest<T>();
             part = rest;
         }
+        MASHAL_WHOLE_VECTOR
         for (int k = 0; k < L; k++) sum[k] += scalar::exp(part[k] - base);
     }
-    for (int w = L / 2; w > 0; w /= 2)
+    for (int w = L / 2; w > 0; w /= 2) {
+        MASHAL_WHOLE_VECTOR
         for (int k = 0; k < w; k++) sum[k] += sum[k + w];
+    }
     return sum[0];
 }
 

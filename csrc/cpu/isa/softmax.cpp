@@ -13,8 +13,10 @@ MASHAL_LOOP void copy_n(int64_t n, const T* x, T* y) {
 
 template <class T, int L>
 MASHAL_LOOP T fold(T (&lane)[L]) {
-    for (int w = L / 2; w > 0; w /= 2)
+    for (int w = L / 2; w > 0; w /= 2) {
+        MASHAL_WHOLE_VECTOR
         for (int k = 0; k < w; k++) lane[k] += lane[k + w];
+    }
     return lane[0];
 }
 
@@ -26,9 +28,15 @@ MASHAL_LOOP T row_max(int64_t n, const T* x) {
     int64_t i = 0;
     for (; i + L <= n; i += L)
         for (int k = 0; k < L; k++) lane[k] = x[i + k] > lane[k] ? x[i + k] : lane[k];
-    for (int k = 0; k < n - i; k++) lane[k] = x[i + k] > lane[k] ? x[i + k] : lane[k];
-    for (int w = L / 2; w > 0; w /= 2)
+    if (i < n && n >= L) {  // some twice
+        for (int k = 0; k < L; k++) lane[k] = x[n - L + k] > lane[k] ? x[n - L + k] : lane[k];
+    } else {
+        for (int k = 0; k < n - i; k++) lane[k] = x[i + k] > lane[k] ? x[i + k] : lane[k];
+    }
+    for (int w = L / 2; w > 0; w /= 2) {
+        MASHAL_WHOLE_VECTOR
         for (int k = 0; k < w; k++) lane[k] = lane[k + w] > lane[k] ? lane[k + w] : lane[k];
+    }
     return lane[0];
 }
 
@@ -38,15 +46,19 @@ MASHAL_LOOP T exp_sum(int64_t n, const T* x, T max, T* y) {
     T sum[L], rest[L];
     for (int k = 0; k < L; k++) sum[k] = 0;
     int64_t i = 0;
-    for (; i + L <= n; i += L)
+    for (; i + L <= n; i += L) {
+        MASHAL_WHOLE_VECTOR
         for (int k = 0; k < L; k++) {
             const T e = scalar::exp(x[i + k] - max);
             if (kStore) y[i + k] = e;
             sum[k] += e;
         }
+    }
     if (i < n) {
         for (int k = 0; k < L; k++) rest[k] = k < n - i ? x[i + k] - max : lowest<T>();
+        MASHAL_WHOLE_VECTOR
         for (int k = 0; k < L; k++) rest[k] = scalar::exp(rest[k]);
+        MASHAL_WHOLE_VECTOR
         for (int k = 0; k < L; k++) sum[k] += rest[k];
         if (kStore) copy_n(n - i, rest, y + i);
     }
@@ -103,8 +115,9 @@ void softmax_row_backward(int64_t n, const T* g, const T* out, T* gi, bool log) 
 
 constexpr int64_t kCols = 256;
 
-template <class T>
-void softmax_columns(int64_t n, int64_t stride, int64_t cols, const T* x, T* y, bool log) {
+// Whole rows at a time; kLog is a template argument so that each inner loop is one straight vector loop.
+template <class T, bool kLog>
+MASHAL_LOOP void softmax_columns_as(int64_t n, int64_t stride, int64_t cols, const T* __restrict x, T* __restrict y) {
     T max[kCols], sum[kCols];
     for (int64_t j = 0; j < cols; j++) {
         max[j] = lowest<T>();
@@ -120,32 +133,47 @@ void softmax_columns(int64_t n, int64_t stride, int64_t cols, const T* x, T* y, 
         for (int64_t j = 0; j < cols; j++) {
             const T e = scalar::exp(in[j] - max[j]);
             sum[j] += e;
-            out[j] = log ? in[j] - max[j] : e;
+            if (!kLog) out[j] = e;
         }
     }
-    for (int64_t j = 0; j < cols; j++) sum[j] = log ? scalar::log(sum[j]) : T(1) / sum[j];
+    for (int64_t j = 0; j < cols; j++) sum[j] = kLog ? scalar::log(sum[j]) : T(1) / sum[j];
     for (int64_t r = 0; r < n; r++) {
+        const T* in = x + r * stride;
         T* out = y + r * stride;
-        for (int64_t j = 0; j < cols; j++) out[j] = log ? out[j] - sum[j] : out[j] * sum[j];
+        for (int64_t j = 0; j < cols; j++) out[j] = kLog ? in[j] - max[j] - sum[j] : out[j] * sum[j];
+    }
+}
+
+template <class T>
+void softmax_columns(int64_t n, int64_t stride, int64_t cols, const T* x, T* y, bool log) {
+    if (log)
+        softmax_columns_as<T, true>(n, stride, cols, x, y);
+    else
+        softmax_columns_as<T, false>(n, stride, cols, x, y);
+}
+
+template <class T, bool kLog>
+MASHAL_LOOP void softmax_columns_backward_as(int64_t n, int64_t stride, int64_t cols, const T* __restrict g,
+                                             const T* __restrict out, T* __restrict gi) {
+    T sum[kCols];
+    for (int64_t j = 0; j < cols; j++) sum[j] = 0;
+    for (int64_t r = 0; r < n; r++) {
+        const T *gr = g + r * stride, *o = out + r * stride;
+        for (int64_t j = 0; j < cols; j++) sum[j] += kLog ? gr[j] : gr[j] * o[j];
+    }
+    for (int64_t r = 0; r < n; r++) {
+        const T *gr = g + r * stride, *o = out + r * stride;
+        T* to = gi + r * stride;
+        for (int64_t j = 0; j < cols; j++) to[j] = kLog ? gr[j] - scalar::exp(o[j]) * sum[j] : o[j] * (gr[j] - sum[j]);
     }
 }
 
 template <class T>
 void softmax_columns_backward(int64_t n, int64_t stride, int64_t cols, const T* g, const T* out, T* gi, bool log) {
-    T sum[kCols];
-    for (int64_t j = 0; j < cols; j++) sum[j] = 0;
-    for (int64_t r = 0; r < n; r++) {
-        const T *gr = g + r * stride, *o = out + r * stride;
-        for (int64_t j = 0; j < cols; j++) sum[j] += log ? gr[j] : gr[j] * o[j];
-    }
-    for (int64_t r = 0; r < n; r++) {
-        const T *gr = g + r * stride, *o = out + r * stride;
-        T* to = gi + r * stride;
-        if (log)
-            for (int64_t j = 0; j < cols; j++) to[j] = gr[j] - scalar::exp(o[j]) * sum[j];
-        else
-            for (int64_t j = 0; j < cols; j++) to[j] = o[j] * (gr[j] - sum[j]);
-    }
+    if (log)
+        softmax_columns_backward_as<T, true>(n, stride, cols, g, out, gi);
+    else
+        softmax_columns_backward_as<T, false>(n, stride, cols, g, out, gi);
 }
 
 template <class T>

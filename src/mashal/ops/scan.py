@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import _core, return_types
+from .._dtype_info import finfo
 from ._dims import wrap_dim
 from ._reduced import promoted_float
 from ._registry import composite, op
@@ -116,12 +117,16 @@ def _(g: Tensor, input: Tensor, out: Tensor, dim: int) -> Tensor:
     if input.ndim == 0:
         return g
 
-    # sum over i >= j of g_i exp(x_j - y_i), in logarithms of the positive and of the negative part of g.
-    def part(magnitude: Tensor, used: Tensor) -> Tensor:
-        logs = where(used, magnitude.log(), float("-inf")) - out
+    # sum over i >= j of g_i exp(x_j - y_i), in logarithms of the positive and of the negative part of g. What a part
+    # lacks is a finite logarithm: -inf would meet an infinite y.
+    lowest = finfo(g.dtype).min
+
+    def part(g: Tensor) -> Tensor:
+        used = (g > 0) | g.isnan()
+        logs = where(used, where(used, g, 1).log(), lowest) - out
         return (_logcumsumexp(logs.flip(dim), dim).flip(dim) + input).exp()
 
-    return part(g, g > 0) - part(-g, g < 0)
+    return part(g) - part(-g)
 
 
 @composite(method=True, out=True)

@@ -38,8 +38,7 @@ def _(gs: Any, input: Tensor, outs: Any, dim: Dims, correction: float, keepdim: 
         # The slope of sqrt at 0 is infinite, that of what it is taken of is 0: the limit along any line is 0.
         g = (g / (outs[0] * 2)).masked_fill(outs[0] == 0, 0)
     g, g_mean, mean = (restore_dims(t, input.ndim, dim, keepdim) for t in (g, g_mean, outs[1]))
-    divisor = n - correction
-    slope = 2 / divisor if divisor > 0 else float("nan") if divisor == 0 else float("inf")
+    slope = 2 / (n - correction) if n > correction else float("inf")
     return g * slope * (input - mean) + g_mean / (n or 1)
 
 
@@ -119,7 +118,7 @@ def var_mean(
         >>> mashal.var_mean(mashal.tensor([1., 3.]))
         (tensor(2.), tensor(2.))
     """
-    return tuple(_moments("var_mean", input, dim, unbiased, keepdim, correction, False))  # type: ignore[return-value]
+    return tuple(_moments("var_mean", input, dim, unbiased, keepdim, correction, False))
 
 
 @composite()
@@ -135,7 +134,7 @@ def std_mean(
         >>> mashal.std_mean(mashal.tensor([1., 3.]), correction=0)
         (tensor(1.), tensor(2.))
     """
-    return tuple(_moments("std_mean", input, dim, unbiased, keepdim, correction, True))  # type: ignore[return-value]
+    return tuple(_moments("std_mean", input, dim, unbiased, keepdim, correction, True))
 
 
 for _function in (var, std, var_mean, std_mean):
@@ -182,12 +181,12 @@ def cov(
         raise RuntimeError("cov(): weights sum to zero, can't be normalized")
     mean = (x if weight is None else x * weight).sum(1, keepdim=True) / total
     if correction and weight is not None and aweights is not None:
-        norm = float(total - correction * (weight * aweights).sum() / total)
+        norm = total - correction * (weight * aweights).sum() / total
     else:
-        norm = float(total - correction)
+        norm = total - correction
     centred = x - mean
     other = centred if weight is None else centred * weight
-    return (centred @ other.mT.conj() / max(norm, 0.0)).squeeze()
+    return (centred @ other.mT.conj() / (norm.clamp(min=0) if isinstance(norm, Tensor) else max(norm, 0))).squeeze()
 
 
 @composite(method=True)
