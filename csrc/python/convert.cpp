@@ -6,6 +6,17 @@ namespace mashal {
 
 PythonHooks g_hooks;
 
+namespace {
+// PyTorch raises IndexError for some ops and RuntimeError for others when an index is out of range: one class that is both.
+PyObject* out_of_range_error() {
+    static PyObject* type = [] {
+        PyRef bases = PyRef::steal(PyTuple_Pack(2, PyExc_IndexError, PyExc_RuntimeError));
+        return PyErr_NewException("mashal.OutOfRangeError", bases.get(), nullptr);
+    }();
+    return type ? type : PyExc_IndexError;
+}
+}  // namespace
+
 PyObject* translate_exception() noexcept {
     try {
         throw;
@@ -15,7 +26,7 @@ PyObject* translate_exception() noexcept {
         switch (e.kind()) {
             case ErrorKind::Value: type = PyExc_ValueError; break;
             case ErrorKind::Type: type = PyExc_TypeError; break;
-            case ErrorKind::Index: type = PyExc_IndexError; break;
+            case ErrorKind::Index: type = out_of_range_error(); break;
             case ErrorKind::Assertion: type = PyExc_AssertionError; break;
             case ErrorKind::NotImplemented: type = PyExc_NotImplementedError; break;
             default: break;

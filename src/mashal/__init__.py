@@ -5,7 +5,8 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import math as _math
-from typing import TYPE_CHECKING, Any
+import typing as _typing
+from typing import Any
 
 from . import _core
 from ._version import __version__ as __version__
@@ -92,7 +93,7 @@ from ._tensor import tensor as tensor  # noqa: E402
 
 _core.set_python_hooks(overrides._dispatch, _tensor_repr)
 ops.publish(globals())
-if TYPE_CHECKING:  # what publish() has put here, written down by scripts/make_stubs.py
+if _typing.TYPE_CHECKING:  # what publish() has put here, written down by scripts/make_stubs.py
     from ._functions import *  # noqa: F403
 
 BFloat16Tensor = _TYPES["BFloat16Tensor"]
@@ -144,7 +145,7 @@ def set_default_tensor_type(t: Any) -> None:
 # Submodules that are imported on first use: `import mashal` alone stays fast.
 _LAZY = frozenset(
     (
-        "amp", "autograd", "backends", "cuda", "distributions", "fft", "func", "hub", "jit", "linalg", "nn", "optim",
+        "_ops", "amp", "autograd", "backends", "cuda", "distributions", "fft", "func", "hub", "jit", "linalg", "nn", "optim",
         "return_types", "special", "testing", "utils", "version",
     )
 )  # fmt: skip
