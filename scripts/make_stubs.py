@@ -41,11 +41,11 @@ TYPES = {
     "Generator": "Generator",
 }
 
-HEADER = '''# Written by scripts/make_stubs.py from the registry of operations: do not edit.
+HEADER = """# Written by scripts/make_stubs.py from the registry of operations: do not edit.
 import builtins
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Self, TypeAlias, TypeVar, overload
-'''
+"""
 
 CORE_TYPES = '''
 Number: TypeAlias = builtins.int | builtins.float | builtins.bool | builtins.complex
@@ -134,8 +134,7 @@ CORE_MEMBERS = {
     "retain_grad": ["def retain_grad(self) -> None: ..."],
     "is_inference": ["def is_inference(self) -> builtins.bool: ..."],
     "is_set_to": ["def is_set_to(self, tensor: Tensor) -> builtins.bool: ..."],
-    "_set": ["def _set(self, source: Tensor, size: Sequence[builtins.int], stride: Sequence[builtins.int],"
-             " storage_offset: builtins.int) -> Self: ..."],
+    "_set": ["def _set(self, source: Tensor, *geometry: Any) -> Self: ..."],
     "_become_view": ["def _become_view(self, name: builtins.str, view: Tensor) -> Self: ..."],
     "_storage_key": ["def _storage_key(self) -> tuple[builtins.int, builtins.int]: ..."],
     "_storage_bytes": ["def _storage_bytes(self) -> Tensor: ..."],
@@ -213,8 +212,14 @@ def type_text(t: Any) -> str:
         return f"Callable[{wanted}, {type_text(args[1])}]"
     if origin is not None:
         name = getattr(origin, "__name__", "")
-        if origin.__module__ not in ("builtins", "collections.abc") or name not in ("list", "tuple", "dict", "Sequence",
-                                                                                  "Mapping", "Iterator"):
+        if origin.__module__ not in ("builtins", "collections.abc") or name not in (
+            "list",
+            "tuple",
+            "dict",
+            "Sequence",
+            "Mapping",
+            "Iterator",
+        ):
             return "Any"
         inner = ", ".join("..." if a is ... else type_text(a) for a in args)
         return f"{'builtins.' if origin.__module__ == 'builtins' and name != 'tuple' else ''}{name}[{inner}]"
@@ -304,9 +309,7 @@ def result_text(call: Any, result: str, named: dict[str, Any]) -> str:
 _FACTORY_KEYWORDS = ["layout: Any = ...", "pin_memory: builtins.bool = ...", "requires_grad: builtins.bool = ..."]
 
 
-def primitive_lines(
-    name: str, call: Any, as_method: bool, in_place: bool, named: dict[str, Any]
-) -> list[str]:
+def primitive_lines(name: str, call: Any, as_method: bool, in_place: bool, named: dict[str, Any]) -> list[str]:
     """The stub of a primitive: its schema, spread sizes as a second signature, and its overload in Python."""
     pointwise = call.info["family"] == "pointwise"
     _, arguments, result = schema_parts(call.info["schema"])
@@ -405,7 +408,12 @@ def qualified(lines: list[str]) -> list[str]:
 def core_stub() -> str:
     named: dict[str, Any] = {}
     tensor = qualified(tensor_class(named))
-    aliases = ["", "_dtype: TypeAlias = dtype", "_device: TypeAlias = device", "_memory_format: TypeAlias = memory_format"]
+    aliases = [
+        "",
+        "_dtype: TypeAlias = dtype",
+        "_device: TypeAlias = device",
+        "_memory_format: TypeAlias = memory_format",
+    ]
     constants = [""]
     for name, value in sorted(vars(_core).items()):
         if isinstance(value, _core.dtype):

@@ -9,8 +9,6 @@ import typing as _typing
 from typing import Any
 
 from . import _core
-from ._version import __version__ as __version__
-from .autograd import grad_mode as _grad_mode
 from ._core import Generator as Generator
 from ._core import Size as Size
 from ._core import Tensor as Tensor
@@ -42,6 +40,8 @@ from ._core import promote_types as promote_types
 from ._core import result_type as result_type
 from ._core import set_num_threads as set_num_threads
 from ._core import uint8 as uint8
+from ._version import __version__ as __version__
+from .autograd import grad_mode as _grad_mode
 
 half = float16
 float = float32
@@ -61,15 +61,15 @@ set_grad_enabled = _grad_mode.set_grad_enabled
 from . import _tensor, ops, overrides  # noqa: E402
 from ._dtype_info import finfo as finfo  # noqa: E402
 from ._dtype_info import iinfo as iinfo  # noqa: E402
-from ._printing import get_printoptions as get_printoptions  # noqa: E402
-from ._printing import set_printoptions as set_printoptions  # noqa: E402
-from ._printing import tensor_repr as _tensor_repr  # noqa: E402
 from ._legacy_types import TYPES as _TYPES  # noqa: E402
 from ._legacy_types import OutOfMemoryError as OutOfMemoryError  # noqa: E402
 from ._legacy_types import _assert as _assert  # noqa: E402
 from ._legacy_types import layout as layout  # noqa: E402
 from ._legacy_types import strided as strided  # noqa: E402
 from ._legacy_types import typename as typename  # noqa: E402
+from ._printing import get_printoptions as get_printoptions  # noqa: E402
+from ._printing import set_printoptions as set_printoptions  # noqa: E402
+from ._printing import tensor_repr as _tensor_repr  # noqa: E402
 from ._settings import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled  # noqa: E402
 from ._settings import get_default_device as get_default_device  # noqa: E402
 from ._settings import get_deterministic_debug_mode as get_deterministic_debug_mode  # noqa: E402
@@ -107,15 +107,15 @@ IntTensor = _TYPES["IntTensor"]
 LongTensor = _TYPES["LongTensor"]
 ShortTensor = _TYPES["ShortTensor"]
 
-from .storage import TypedStorage as TypedStorage  # noqa: E402
-from .storage import UntypedStorage as UntypedStorage  # noqa: E402
-from .storage import is_storage as is_storage  # noqa: E402
 from .random import default_generator as default_generator  # noqa: E402
 from .random import get_rng_state as get_rng_state  # noqa: E402
 from .random import initial_seed as initial_seed  # noqa: E402
 from .random import manual_seed as manual_seed  # noqa: E402
 from .random import seed as seed  # noqa: E402
 from .random import set_rng_state as set_rng_state  # noqa: E402
+from .storage import TypedStorage as TypedStorage  # noqa: E402
+from .storage import UntypedStorage as UntypedStorage  # noqa: E402
+from .storage import is_storage as is_storage  # noqa: E402
 
 
 def is_tensor(obj: Any) -> Any:
@@ -145,8 +145,8 @@ def set_default_tensor_type(t: Any) -> None:
 # Submodules that are imported on first use: `import mashal` alone stays fast.
 _LAZY = frozenset(
     (
-        "_ops", "amp", "autograd", "backends", "cuda", "distributions", "fft", "func", "hub", "jit", "linalg", "nn", "optim",
-        "return_types", "special", "testing", "utils", "version",
+        "_ops", "amp", "autograd", "backends", "cuda", "distributions", "fft", "func", "hub", "jit", "linalg", "nn",
+        "optim", "return_types", "special", "testing", "utils", "version",
     )
 )  # fmt: skip
 

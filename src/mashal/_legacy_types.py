@@ -1,4 +1,4 @@
-"""The legacy classes ``FloatTensor``, ``LongTensor``, ...: constructors, and marks for ``isinstance``; layouts; errors."""
+"""The legacy classes ``FloatTensor``, ``LongTensor``, ...: constructors, and marks for ``isinstance``; layouts."""
 
 from __future__ import annotations
 
@@ -6,35 +6,6 @@ from typing import Any
 
 from ._core import Tensor
 from ._tensor import _DTYPES, legacy_new
-
-
-class tensortype(type):
-    """The class of the legacy tensor classes: a tensor is an instance of the one that names its dtype."""
-
-    dtype: Any
-    is_cuda: bool
-
-    def __instancecheck__(cls, instance: Any) -> bool:
-        return isinstance(instance, Tensor) and not cls.is_cuda and instance.dtype is cls.dtype and instance.is_cpu
-
-    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        if cls.is_cuda:
-            raise TypeError(
-                f"type torch.cuda.{cls.__name__} not available. Torch not compiled with CUDA enabled."
-            )
-        return legacy_new(cls.dtype, args, kwargs)
-
-
-def _make(dtype: Any, module: str, is_cuda: bool) -> tensortype:
-    name = f"{dtype._legacy_name}Tensor"
-    doc = f"``{name}(2, 3)``, ``{name}([1, 2])``: a tensor of {dtype}. ``isinstance`` tells whether a tensor is one."
-    members = {"__module__": module, "__doc__": doc, "dtype": dtype, "is_cuda": is_cuda, "layout": "strided"}
-    return tensortype(name, (), members)
-
-
-# By name: FloatTensor, DoubleTensor, HalfTensor, BFloat16Tensor, LongTensor, ...
-TYPES = {cls.__name__: cls for cls in (_make(d, "mashal", is_cuda=False) for d in _DTYPES)}
-CUDA_TYPES = {cls.__name__: cls for cls in (_make(d, "mashal.cuda", is_cuda=True) for d in _DTYPES)}
 
 
 class layout:
@@ -51,11 +22,40 @@ class layout:
 
 
 strided = layout("strided")
-Tensor.layout = property(lambda self: strided)
+Tensor.layout = property(lambda _: strided)
+
+
+class tensortype(type):
+    """The class of the legacy tensor classes: a tensor is an instance of the one that names its dtype."""
+
+    dtype: Any
+    is_cuda: bool
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, Tensor) and not cls.is_cuda and instance.dtype is cls.dtype and instance.is_cpu
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        if cls.is_cuda:
+            raise TypeError(f"type torch.cuda.{cls.__name__} not available. Torch not compiled with CUDA enabled.")
+        return legacy_new(cls.dtype, args, kwargs)
+
+
+def _make(dtype: Any, module: str, is_cuda: bool) -> tensortype:
+    name = f"{dtype._legacy_name}Tensor"
+    doc = f"``{name}(2, 3)``, ``{name}([1, 2])``: a tensor of {dtype}. ``isinstance`` tells whether a tensor is one."
+    members = {"__module__": module, "__doc__": doc, "dtype": dtype, "is_cuda": is_cuda, "layout": strided}
+    return tensortype(name, (), members)
+
+
+# By name: FloatTensor, DoubleTensor, HalfTensor, BFloat16Tensor, LongTensor, ...
+TYPES = {cls.__name__: cls for cls in (_make(d, "mashal", is_cuda=False) for d in _DTYPES)}
+CUDA_TYPES = {cls.__name__: cls for cls in (_make(d, "mashal.cuda", is_cuda=True) for d in _DTYPES)}
 
 
 class OutOfMemoryError(RuntimeError):
     """No memory left on a device."""
+
+    __module__ = "mashal"
 
 
 def typename(obj: Any) -> str:
@@ -78,4 +78,4 @@ def _assert(condition: Any, message: Any) -> None:
     """``assert condition, message`` as a function, for code that is traced."""
     if type(condition) is not Tensor and isinstance(condition, Tensor):
         condition = condition.item()
-    assert condition, message  # noqa: S101 (the purpose of the function)
+    assert condition, message

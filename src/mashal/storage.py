@@ -213,6 +213,10 @@ class TypedStorage(_Storage):
             return f"torch.{self.dtype._legacy_name}Storage"
         return self._to(dtype)
 
+    def resize_(self, size: int) -> None:
+        """Makes room for so many elements; returns nothing, as PyTorch's."""
+        super().resize_(size)
+
     def _to(self, dtype: Any) -> TypedStorage:
         return TypedStorage._of(self._flat.to(dtype)) if dtype is not self.dtype else self
 

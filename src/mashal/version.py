@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ._version import __version__ as __version__
+from ._version import __version__
 
 __all__ = ["__version__", "cuda", "debug", "git_version", "hip", "rocm", "xpu"]
 

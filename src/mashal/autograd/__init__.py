@@ -9,7 +9,7 @@ from .. import _core
 from .._core import Tensor
 from . import graph as graph
 from ._passes import _is_checkpoint_valid as _is_checkpoint_valid
-from ._passes import run_backward as run_backward
+from ._passes import run_backward as _run_backward
 from .anomaly_mode import detect_anomaly as detect_anomaly
 from .anomaly_mode import set_detect_anomaly as set_detect_anomaly
 from .function import Function as Function
@@ -109,7 +109,7 @@ def backward(
         if not inputs:
             raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     keep = create_graph if retain_graph is None else retain_graph
-    run_backward(roots, _root_grads(roots, grad_tensors), inputs, keep, create_graph, True)
+    _run_backward(roots, _root_grads(roots, grad_tensors), inputs, keep, create_graph, True)
 
 
 def grad(
@@ -151,11 +151,11 @@ def grad(
         from .batched import grad_batched
 
         return grad_batched(roots, wanted, _as_tuple(grad_outputs), keep, create_graph, allow_unused, materialize_grads)
-    result = run_backward(roots, _root_grads(roots, grad_outputs), wanted, keep, create_graph, False)
+    result = _run_backward(roots, _root_grads(roots, grad_outputs), wanted, keep, create_graph, False)
     if not allow_unused and any(g is None for g in result):
         raise RuntimeError(
-            "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if this is "
-            "the desired behavior."
+            "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if "
+            "this is the desired behavior."
         )
     if materialize_grads:
         result = [

@@ -1,4 +1,4 @@
-"""CUDA as a program without it sees it: queries answer truthfully, everything else raises what PyTorch's CPU build does."""
+"""CUDA where there is none: queries answer truthfully, all else raises what PyTorch's CPU build does."""
 
 from __future__ import annotations
 
@@ -9,23 +9,22 @@ from typing import Any, NoReturn
 
 from .. import _core
 from .._core import Tensor
-from .._legacy_types import CUDA_TYPES
+from .._legacy_types import CUDA_TYPES as _TYPES
 from .._legacy_types import OutOfMemoryError as OutOfMemoryError
 
-ByteTensor = CUDA_TYPES["ByteTensor"]
-CharTensor = CUDA_TYPES["CharTensor"]
-ShortTensor = CUDA_TYPES["ShortTensor"]
-IntTensor = CUDA_TYPES["IntTensor"]
-LongTensor = CUDA_TYPES["LongTensor"]
-HalfTensor = CUDA_TYPES["HalfTensor"]
-BFloat16Tensor = CUDA_TYPES["BFloat16Tensor"]
-FloatTensor = CUDA_TYPES["FloatTensor"]
-DoubleTensor = CUDA_TYPES["DoubleTensor"]
-BoolTensor = CUDA_TYPES["BoolTensor"]
+ByteTensor = _TYPES["ByteTensor"]
+CharTensor = _TYPES["CharTensor"]
+ShortTensor = _TYPES["ShortTensor"]
+IntTensor = _TYPES["IntTensor"]
+LongTensor = _TYPES["LongTensor"]
+HalfTensor = _TYPES["HalfTensor"]
+BFloat16Tensor = _TYPES["BFloat16Tensor"]
+FloatTensor = _TYPES["FloatTensor"]
+DoubleTensor = _TYPES["DoubleTensor"]
+BoolTensor = _TYPES["BoolTensor"]
 
 has_half = True
 default_generators: tuple[Any, ...] = ()
-
 
 
 def _absent() -> NoReturn:
@@ -328,6 +327,6 @@ def set_rng_state(new_state: Tensor, device: Any = "cuda") -> None:
 
 
 def set_rng_state_all(new_states: Iterable[Tensor]) -> None:
-    """Sets the states of the generators of all devices of which states are given. Raises: AssertionError without CUDA."""
+    """Sets the states of the generators of all devices. Raises: AssertionError if there are states, but no CUDA."""
     if list(new_states):
         _absent()

@@ -3,7 +3,7 @@
 # ruff: noqa: F403 (every file names what it exports; one by one, because mypy loses `from .modules import *` in a cycle)
 
 from . import functional, init, modules, utils
-from .modules import Module
+from .modules import Module as Module
 from .modules.activation import *
 from .modules.batchnorm import *
 from .modules.container import *

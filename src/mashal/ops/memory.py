@@ -140,9 +140,7 @@ def resize_as(self: Tensor, tensor: Tensor) -> Tensor:
 
 
 @composite(method=True, function=False)
-def set_(
-    self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None
-) -> Tensor:
+def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None) -> Tensor:
     """Makes this tensor look at the memory of ``source``, a tensor or a storage, with the given geometry.
 
     ``size``: by default the source's; ``stride``: by default that of contiguous elements. Without ``source`` this
@@ -207,8 +205,8 @@ def storage_(self: Tensor) -> Any:
         [1.0, 1.0]
     """
     warnings.warn(
-        "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage class. "
-        "To access UntypedStorage directly, use tensor.untyped_storage() instead of tensor.storage()",
+        "TypedStorage is deprecated: tensor.storage() will go, and UntypedStorage be the only storage class. Use "
+        "tensor.untyped_storage() instead.",
         stacklevel=2,
     )
     return _typed_storage(self)
@@ -220,7 +218,6 @@ def _typed_storage(self: Tensor) -> Any:
     return TypedStorage._of(self)
 
 
-composite(method=True, function=False, name="storage_type")(lambda self: type(_typed_storage(self)))
 setattr(Tensor, "_typed_storage", _typed_storage)  # noqa: B010 (an assignment would be a type error)
 
 
@@ -367,8 +364,9 @@ def fill_diagonal_(input: Tensor, fill_value: float, wrap: bool = False) -> Tens
                 [0., 3.]])
     """
     if input.dim() < 2:
-        raise RuntimeError("fill_diagonal_: dimensions must larger than 1, got input with dimensions "
-                           f"{tuple(input.shape)}")
+        raise RuntimeError(
+            f"fill_diagonal_: dimensions must larger than 1, got input with dimensions {tuple(input.shape)}"
+        )
     if input.dim() > 2 and len(set(input.shape)) > 1:
         raise RuntimeError(f"fill_diagonal_: all dimensions of input must be of equal length, got {tuple(input.shape)}")
     step = sum(input.stride())

@@ -30,14 +30,14 @@ class _Settings:
     """The arguments of a comparison that hold for all of its parts."""
 
     def __init__(self, rtol: float | None, atol: float | None, equal_nan: bool, **checks: bool) -> None:
-        if (rtol is None) != (atol is None):
-            missing = "atol" if atol is None else "rtol"
-            raise ValueError(f"Both 'rtol' and 'atol' must be either specified or omitted, but got no {missing}.")
         self.rtol, self.atol, self.equal_nan, self.checks = rtol, atol, equal_nan, checks
 
     def tolerances(self, *dtypes: Any) -> tuple[float, float]:
         if self.rtol is not None and self.atol is not None:
             return self.rtol, self.atol
+        if self.rtol is not None or self.atol is not None:
+            missing = "atol" if self.atol is None else "rtol"
+            raise ValueError(f"Both 'rtol' and 'atol' must be either specified or omitted, but got no {missing}.")
         pairs = [_TOLERANCES.get(d, (0.0, 0.0)) for d in dtypes]
         return max(p[0] for p in pairs), max(p[1] for p in pairs)
 
@@ -64,9 +64,11 @@ def assert_close(
         rtol: with ``atol``; both by default from the dtypes (float32: 1.3e-6 and 1e-5, float64: 1e-7 and 1e-7,
             whole numbers: 0).
         msg: a text that replaces the message, or a function of the message.
+
     Raises:
         AssertionError: if the values differ; the message says where and by how much.
         TypeError: for values of different kinds. ValueError: if only one tolerance is given.
+
     Example:
         >>> import mashal
         >>> mashal.testing.assert_close(mashal.tensor([1.0, 2.0]), mashal.tensor([1.0, 2.000001]))
@@ -125,7 +127,8 @@ def _compare(actual: Any, expected: Any, settings: _Settings, path: tuple[Any, .
         return _mappings(actual, expected, settings, path)
     if _is_sequence(actual) and _is_sequence(expected):
         if len(actual) != len(expected):
-            return _at(path, f"The length of the sequences mismatch: {len(actual)} != {len(expected)}")
+            # Different structures are no matter of closeness: `msg` does not replace what is said about them.
+            raise AssertionError(_at(path, f"The length of the sequences mismatch: {len(actual)} != {len(expected)}"))
         problems = (_compare(a, e, settings, (*path, i)) for i, (a, e) in enumerate(zip(actual, expected, strict=True)))
         return next((p for p in problems if p is not None), None)
     problem = _leaf(actual, expected, settings)
@@ -147,12 +150,12 @@ def _mappings(
 ) -> str | None:
     missing, additional = expected.keys() - actual.keys(), actual.keys() - expected.keys()
     if missing or additional:
-        return _at(
-            path,
+        problem = (
             "The keys of the mappings do not match:\n"
             f"Missing keys in the actual mapping: {sorted(missing, key=str)}\n"
-            f"Additional keys in the actual mapping: {sorted(additional, key=str)}",
+            f"Additional keys in the actual mapping: {sorted(additional, key=str)}"
         )
+        raise AssertionError(_at(path, problem))
     problems = (_compare(actual[k], expected[k], settings, (*path, k)) for k in expected)
     return next((p for p in problems if p is not None), None)
 
@@ -184,9 +187,9 @@ _NUMBER_TYPES = {int: _core.int64, float: _core.float64, complex: _core.complex1
 
 
 def _numbers(actual: Any, expected: Any, settings: _Settings) -> str | None:
+    rtol, atol = settings.tolerances(_NUMBER_TYPES.get(type(actual)), _NUMBER_TYPES.get(type(expected)))
     if settings.checks["dtype"] and type(actual) is not type(expected):
         return f"The (d)types do not match: {type(actual)} != {type(expected)}."
-    rtol, atol = settings.tolerances(_NUMBER_TYPES.get(type(actual)), _NUMBER_TYPES.get(type(expected)))
     return _scalars(actual, expected, rtol, atol, settings.equal_nan)
 
 
@@ -210,15 +213,15 @@ def _scalars(actual: Any, expected: Any, rtol: float, atol: float, equal_nan: bo
 
 
 def _tensors(actual: Tensor, expected: Tensor, settings: _Settings) -> str | None:
+    rtol, atol = settings.tolerances(actual.dtype, expected.dtype)
     checks = settings.checks
-    attributes = [("shape", True), ("device", checks["device"]), ("layout", checks["layout"]), ("dtype", checks["dtype"])]
+    attributes = [("shape", True), *((name, checks[name]) for name in ("device", "layout", "dtype"))]
     for name, wanted in attributes:
         a, e = getattr(actual, name), getattr(expected, name)
         if wanted and a != e:
             return f"The values for attribute '{name}' do not match: {a} != {e}."
     if checks["stride"] and actual.stride() != expected.stride():
         return f"The values for attribute 'stride()' do not match: {actual.stride()} != {expected.stride()}."
-    rtol, atol = settings.tolerances(actual.dtype, expected.dtype)
     if actual.is_meta or expected.is_meta:
         return None
     a, e = actual.detach(), expected.detach()

@@ -69,9 +69,11 @@ def checkpoint(
         determinism_check: ``"none"`` leaves out the comparison of what both calls saved.
         early_stop: end the second call as soon as it has computed everything that was saved.
         debug: accepted for PyTorch's sake.
+
     Raises:
         CheckpointError: (in the backward pass) if the second call saves other tensors than the first.
         ValueError: for keywords that ``use_reentrant=True`` cannot pass on.
+
     Example:
         >>> import mashal
         >>> from mashal.utils.checkpoint import checkpoint
@@ -178,7 +180,7 @@ def _looks(t: Tensor) -> tuple[Any, ...]:
 
 
 class _Recomputation:
-    """One checkpointed call: counts what is saved in it, and repeats the call when the first saved tensor is asked for."""
+    """One checkpointed call: counts what is saved in it; repeats it when the first saved tensor is asked for."""
 
     def __init__(
         self,

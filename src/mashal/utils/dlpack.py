@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import _core
 from .._core import Tensor
-from .._tensor import from_dlpack as from_dlpack
+from .._tensor import from_dlpack
 
 __all__ = ["from_dlpack", "to_dlpack"]
 
