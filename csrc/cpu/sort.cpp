@@ -188,23 +188,31 @@ void select_best(const KeyLoops<typename Item::Key>& loops, int64_t n, const cha
         best.resize(static_cast<size_t>(k));
         return;
     }
-    best.resize(static_cast<size_t>(room));
+    constexpr int64_t kStep = 64;
+    best.resize(static_cast<size_t>(room + kStep));
     make_items<Item>(loops, room, x, item, best.data());
+    int64_t size = room;
     auto shrink = [&] {
-        std::nth_element(best.begin(), best.begin() + (k - 1), best.end());
-        best.resize(static_cast<size_t>(k));
+        std::nth_element(best.begin(), best.begin() + (k - 1), best.begin() + size);
+        size = k;
         return best[static_cast<size_t>(k - 1)].key();
     };
-    typename Item::Key threshold = shrink();
-    for (int64_t i = room; i < n; i++) {
+    typename Item::Key threshold = shrink(), keys[kStep];
+    for (int64_t i = room; i < n;) {
         i += loops.find_below(n - i, x + i * item, threshold);
-        if (i >= n) break;
-        typename Item::Key key;
-        loops.make(1, x + i * item, &key);
-        best.push_back(Item::of(key, static_cast<uint64_t>(i)));
-        if (static_cast<int64_t>(best.size()) == room) threshold = shrink();
+        // Where one is better others may be near: a stretch is appended without branches.
+        const int64_t len = std::min(kStep, n - i);
+        if (len <= 0) break;
+        loops.make(len, x + i * item, keys);
+        for (int64_t j = 0; j < len; j++) {
+            best[static_cast<size_t>(size)] = Item::of(keys[j], static_cast<uint64_t>(i + j));
+            size += keys[j] < threshold;
+        }
+        i += len;
+        if (size >= room) threshold = shrink();
     }
     shrink();
+    best.resize(static_cast<size_t>(k));
 }
 
 void topk_kernel(Call& c) {

@@ -24,6 +24,9 @@ struct KeyLoops {
     int bits = 0;
 };
 
+// Sorts n <= 32 distinct words by counting, for each, how many are smaller.
+MASHAL_FOR_EACH_ISA(void rank_sort(int n, const uint64_t* a, uint64_t* sorted);)
+
 MASHAL_FOR_EACH_ISA(KeyLoops<uint32_t> key32_loops(DType t, bool descending);
                     KeyLoops<uint64_t> key64_loops(DType t, bool descending);)
 

@@ -41,12 +41,18 @@ void insertion_sort(Item* a, int64_t n) {
     }
 }
 
-// Runs of 16 by insertion, then merges without branches: each element costs a few cycles a level.
+// Short runs first, then merges without branches: each element costs a few cycles a level.
 // Returns whichever of the two arrays holds the result.
 template <class Item>
 Item* merge_sort(Item* a, Item* spare, int64_t n) {
-    constexpr int64_t kRun = 16;
-    for (int64_t b = 0; b < n; b += kRun) insertion_sort(a + b, std::min(kRun, n - b));
+    constexpr int64_t kRun = std::is_same_v<Item, Narrow> ? 32 : 16;
+    if constexpr (std::is_same_v<Item, Narrow>) {
+        static const auto rank = MASHAL_SELECT(rank_sort);
+        for (int64_t b = 0; b < n; b += kRun) rank(static_cast<int>(std::min(kRun, n - b)), &a[b].word, &spare[b].word);
+        std::swap(a, spare);
+    } else {
+        for (int64_t b = 0; b < n; b += kRun) insertion_sort(a + b, std::min(kRun, n - b));
+    }
     for (int64_t width = kRun; width < n; width *= 2) {
         for (int64_t b = 0; b < n; b += 2 * width) {
             const Item *left = a + b, *left_end = a + std::min(b + width, n), *right = left_end,
@@ -109,7 +115,7 @@ Item* radix_sort(Item* a, Item* spare, int64_t n, int bits, int threads) {
 // Sorts a, n < 2^32 items with keys of `bits` bits, by key and position.
 template <class Item>
 Item* sort_items(Item* a, Item* spare, int64_t n, int bits, int threads) {
-    if (n <= 24) {
+    if (n <= 4) {
         insertion_sort(a, n);
         return a;
     }

@@ -61,6 +61,23 @@ KeyLoops<Key> loops(bool descending) {
 
 }  // namespace
 
+void rank_sort(int n, const uint64_t* a, uint64_t* sorted) {
+    constexpr int kMost = 32;
+    uint64_t value[kMost], rank[kMost];
+    for (int i = 0; i < kMost; i++) {
+        value[i] = i < n ? a[i] : 0;
+        rank[i] = 0;
+    }
+    if (n <= 16) {
+        for (int j = 0; j < n; j++)
+            for (int i = 0; i < 16; i++) rank[i] += a[j] < value[i] ? 1 : 0;
+    } else {
+        for (int j = 0; j < n; j++)
+            for (int i = 0; i < kMost; i++) rank[i] += a[j] < value[i] ? 1 : 0;
+    }
+    for (int i = 0; i < n; i++) sorted[rank[i]] = value[i];
+}
+
 KeyLoops<uint32_t> key32_loops(DType t, bool descending) {
     switch (t) {
         case DType::Bool:
