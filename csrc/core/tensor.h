@@ -80,8 +80,8 @@ public:
     bool is_inference = false;       // made under inference_mode
     bool is_wrapped_number = false;  // promotes like a Python number
     ViewOrigin view_origin = ViewOrigin::Recorded;
-    uint32_t view_version = 0;       // version at which a view's grad_fn was last in step with its base
-    Tensor view_base;                // the tensor this one is a differentiable view of
+    uint32_t view_version = 0;  // version at which a view's grad_fn was last in step with its base
+    Tensor view_base;           // the tensor this one is a differentiable view of
     Ref<OwnVersion> own_version;
     std::unique_ptr<AutogradMetaBase> autograd;
 

@@ -34,13 +34,13 @@ struct Isa {
     PointwiseTable (*families[kFamilies])();
     ConvertLoop (*convert)(DType from, DType to);
 };
-#define MASHAL_ISA_ROW(isa)                                                                                \
-    {                                                                                                      \
-        #isa,                                                                                              \
-        {&isa::pointwise_unary, &isa::pointwise_special, &isa::pointwise_arith1, &isa::pointwise_binary,   \
-         &isa::pointwise_int, &isa::pointwise_ternary, &isa::pointwise_backward, &isa::pointwise_complex,  \
-         &isa::pointwise_more},                                                                            \
-        &isa::convert_loop_for,                                                                            \
+#define MASHAL_ISA_ROW(isa)                                                                               \
+    {                                                                                                     \
+        #isa,                                                                                             \
+        {&isa::pointwise_unary, &isa::pointwise_special, &isa::pointwise_arith1, &isa::pointwise_binary,  \
+         &isa::pointwise_int, &isa::pointwise_ternary, &isa::pointwise_backward, &isa::pointwise_complex, \
+         &isa::pointwise_more},                                                                           \
+        &isa::convert_loop_for,                                                                           \
     }
 // From the least to the most capable.
 constexpr Isa kIsas[] = {

@@ -43,14 +43,14 @@ using KernelFn = void (*)(Call&);
 
 // How a primitive finds the type it computes in and the type of its result (pointwise family).
 enum class Promotion : uint8_t {
-    Same,       // common type of the inputs, result too
-    Float,      // integers become the default float type
-    Compare,    // common type; result bool
-    FloatReal,  // as Float, complex input gives its real type (abs: Same for integers)
-    AbsLike,    // as Same, complex input gives its real type
-    BoolOut,    // one input, result bool (isnan)
-    ComplexOut, // common real type; result its complex type (complex, polar)
-    Where,      // first input is the bool condition, the rest as Same
+    Same,        // common type of the inputs, result too
+    Float,       // integers become the default float type
+    Compare,     // common type; result bool
+    FloatReal,   // as Float, complex input gives its real type (abs: Same for integers)
+    AbsLike,     // as Same, complex input gives its real type
+    BoolOut,     // one input, result bool (isnan)
+    ComplexOut,  // common real type; result its complex type (complex, polar)
+    Where,       // first input is the bool condition, the rest as Same
 };
 
 enum class Family : uint8_t { General, Pointwise, View };

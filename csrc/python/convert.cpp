@@ -7,7 +7,8 @@ namespace mashal {
 PythonHooks g_hooks;
 
 namespace {
-// PyTorch raises IndexError for some ops and RuntimeError for others when an index is out of range: one class that is both.
+// PyTorch raises IndexError for some ops and RuntimeError for others when an index is out of range: one class that is
+// both.
 PyObject* out_of_range_error() {
     static PyObject* type = [] {
         PyRef bases = PyRef::steal(PyTuple_Pack(2, PyExc_IndexError, PyExc_RuntimeError));
