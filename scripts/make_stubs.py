@@ -400,7 +400,7 @@ def qualified(lines: list[str]) -> list[str]:
         if line.startswith("    ") and "def " in line:
             head, _, rest = line.partition("(")
             rest = re.sub(r"(?<=[:|>\[] )(dtype|device|memory_format)\b(?=[ ,)\]]|:)", r"_\1", rest)
-            line = f"{head}({rest}"  # noqa: PLW2901 (rewritten on the way)
+            line = f"{head}({rest}"
         out.append(line)
     return out
 

@@ -24,6 +24,7 @@ class finfo:
 
     Raises:
         TypeError: for an integer type.
+
     Example:
         >>> import mashal
         >>> mashal.finfo(mashal.float16).max

@@ -122,7 +122,7 @@ class _ComplexFormatter:
         # Sign and number of the imaginary part are one word, padded after the "j".
         imag = self.imag.format_plain(v.imag).strip()
         sign = "" if imag.startswith("-") else "+"
-        return f"{self.real.format(v.real)}{sign}{(imag + 'j').ljust(self.imag.width + (0 if imag.startswith('-') else 0))}"
+        return f"{self.real.format(v.real)}{sign}{(imag + 'j').ljust(self.imag.width)}"
 
 
 def _summary(t: Tensor) -> Tensor:
@@ -220,7 +220,10 @@ def tensor_repr(t: Tensor) -> str:
         suffixes = []
         if t.is_meta:
             suffixes.append("device='meta'")
-        default = t.dtype in (_core.get_default_dtype(), _core.int64, _core.bool) or t.dtype is _core.get_default_dtype().to_complex()
+        default = (
+            t.dtype in (_core.get_default_dtype(), _core.int64, _core.bool)
+            or t.dtype is _core.get_default_dtype().to_complex()
+        )
         if t.is_meta:
             suffixes.append(f"size={tuple(t.shape)}")
             if t.dtype is not _core.get_default_dtype():

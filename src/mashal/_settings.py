@@ -34,7 +34,7 @@ def get_default_device() -> Any:
 
 
 def set_default_device(device: Any) -> None:
-    """Sets the device of new tensors, for this thread; None is the CPU. ``with mashal.device(...)`` does so for a block.
+    """Sets the device of new tensors for this thread; None is the CPU. ``with mashal.device(...)`` does so for a block.
 
     Example:
         >>> import mashal

@@ -46,19 +46,25 @@ def _legacy_data(data: Any, dtype: Any) -> Tensor:
         if isinstance(data, TypedStorage) and data.dtype is not dtype:
             raise TypeError(f"expected a storage of {dtype} (got {data.dtype})")
         return _core.empty((0,), None, dtype, None).set_(data)
-    if isinstance(data, (str, float, complex)) or not (hasattr(data, "__len__") or hasattr(data, "__array_interface__")):
+    if isinstance(data, (str, float, complex)) or not (
+        hasattr(data, "__len__") or hasattr(data, "__array_interface__")
+    ):
         raise TypeError(f"new(): data must be a sequence (got {type(data).__name__})")
     return _core.tensor_from_data(data, dtype)
 
 
-def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
+def tensor(
+    data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
+) -> Tensor:
     """A new tensor with a copy of the data.
 
     Args:
         data: a number, nested sequences of numbers, an array, or a tensor.
         dtype: the element type; inferred by default (bool, int64, the default float type or its complex).
+
     Raises:
         ValueError: for sequences of unequal length.
+
     Example:
         >>> import mashal
         >>> mashal.tensor([[1.0, 2.0], [3.0, 4.0]])
@@ -96,7 +102,9 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     return tensor(data, dtype=dtype, device=device)
 
 
-def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False) -> Tensor:
+def asarray(
+    obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False
+) -> Tensor:
     """:func:`as_tensor`; ``copy`` True forces, False forbids a copy."""
     out = as_tensor(obj, dtype=dtype, device=device)
     shared = isinstance(obj, Tensor) and out._storage_key() == obj._storage_key()
@@ -112,6 +120,7 @@ def from_numpy(ndarray: Any) -> Tensor:
 
     Raises:
         TypeError: for anything but an array, or an element type that has no counterpart.
+
     Example:
         >>> import mashal, numpy
         >>> mashal.from_numpy(numpy.arange(3))
@@ -121,16 +130,20 @@ def from_numpy(ndarray: Any) -> Tensor:
         raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
     if not ndarray.flags.writeable:
         warnings.warn(
-            "The given NumPy array is not writable, and tensors do not support non-writable memory. Writing to the tensor is undefined.",
+            "The given NumPy array is not writable, and tensors do not support non-writable memory. Writing to the "
+            "tensor is undefined.",
             stacklevel=2,
         )
     if ndarray.dtype.kind not in "biufc":
         raise TypeError(
-            f"can't convert np.ndarray of type {ndarray.dtype}. The only supported types are: float64, float32, float16, "
-            "complex64, complex128, int64, int32, int16, int8, uint8, and bool."
+            f"can't convert np.ndarray of type {ndarray.dtype}. The only supported types are: float64, float32, "
+            "float16, complex64, complex128, int64, int32, int16, int8, uint8, and bool."
         )
     if not ndarray.dtype.isnative:
-        raise ValueError("given numpy array has byte order different from the native byte order. Conversion between byte orders is currently not supported.")
+        raise ValueError(
+            "given numpy array has byte order different from the native byte order. Conversion between byte orders is "
+            "currently not supported."
+        )
     return _core.from_buffer(ndarray)
 
 
@@ -138,14 +151,22 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, req
     """A 1-d tensor over the bytes of a buffer, from ``offset``, without a copy."""
     view = memoryview(buffer).cast("B")
     if not 0 <= offset < len(view):
-        raise ValueError(f"offset ({offset} bytes) must be non-negative and no greater than buffer length ({len(view)} bytes) minus 1")
+        raise ValueError(
+            f"offset ({offset} bytes) must be non-negative and no greater than buffer length ({len(view)} bytes) minus "
+            "1"
+        )
     size = dtype.itemsize
     left = len(view) - offset
     if count < 0 and left % size:
-        raise ValueError(f"buffer length ({left} bytes) after offset ({offset} bytes) must be a multiple of element size ({size})")
+        raise ValueError(
+            f"buffer length ({left} bytes) after offset ({offset} bytes) must be a multiple of element size ({size})"
+        )
     n = left // size if count < 0 else count
     if n == 0 or n * size > left:
-        raise ValueError(f"requested buffer length ({n} * {size} bytes) after offset ({offset} bytes) must not be greater than actual buffer length ({len(view)} bytes)")
+        raise ValueError(
+            f"requested buffer length ({n} * {size} bytes) after offset ({offset} bytes) must not be greater than "
+            f"actual buffer length ({len(view)} bytes)"
+        )
     out = _core.from_buffer(view[offset : offset + n * size]).view(dtype)
     return out.requires_grad_() if requires_grad else out
 
@@ -160,13 +181,17 @@ def numpy(self: Tensor, *, force: bool = False) -> Any:
 
     if force:
         self = self.detach().cpu()
-    if self.requires_grad and _core.is_grad_enabled() or self.requires_grad:
+    if (self.requires_grad and _core.is_grad_enabled()) or self.requires_grad:
         raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
     if self.dtype is _core.bfloat16:
         raise TypeError("Got unsupported ScalarType BFloat16")
     if self.is_meta:
-        raise TypeError("can't convert meta device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.")
-    return np.asarray(memoryview(self)) if self.ndim else np.ndarray((), dtype=_numpy_dtype(self), buffer=memoryview(self))
+        raise TypeError(
+            "can't convert meta device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first."
+        )
+    return (
+        np.asarray(memoryview(self)) if self.ndim else np.ndarray((), dtype=_numpy_dtype(self), buffer=memoryview(self))
+    )
 
 
 def _numpy_dtype(t: Tensor) -> Any:
@@ -188,7 +213,9 @@ def _array_wrap(self: Tensor, array: Any, context: Any = None, return_scalar: bo
     return from_numpy(array) if array.flags.writeable else _core.tensor_from_data(array, None)
 
 
-def backward(self: Tensor, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None) -> None:
+def backward(
+    self: Tensor, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None
+) -> None:
     """Adds the gradient of this tensor with respect to the graph's leaves to their ``.grad``.
 
     Args:
@@ -196,8 +223,10 @@ def backward(self: Tensor, gradient: Any = None, retain_graph: bool | None = Non
         retain_graph: keep saved tensors for another pass.
         create_graph: record the pass itself, for higher derivatives.
         inputs: accumulate only into these.
+
     Raises:
         RuntimeError: if nothing is recorded, or ``gradient`` is missing for a tensor of several elements.
+
     Example:
         >>> import mashal
         >>> x = mashal.ones(2, requires_grad=True)
@@ -256,8 +285,8 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Any:
         return memo[id(self)]
     if not self.is_leaf:
         raise RuntimeError(
-            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment. If you were "
-            "attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage."
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment. "
+            "If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage."
         )
     import copy
 
@@ -270,7 +299,11 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Any:
         if self.is_meta:
             out = _core.empty(self.shape, self.stride(), self.dtype, self.device)
         else:
-            out = shared[key].view(self.dtype).detach().as_strided(self.shape, self.stride(), self.storage_offset()) if shared[key].numel() else _core.empty(self.shape, self.stride(), self.dtype, None)
+            out = (
+                shared[key].view(self.dtype).detach().as_strided(self.shape, self.stride(), self.storage_offset())
+                if shared[key].numel()
+                else _core.empty(self.shape, self.stride(), self.dtype, None)
+            )
         out = out.detach()
         if type(self) is not Tensor:
             out = Tensor._make_subclass(type(self), out)
@@ -284,7 +317,15 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Any:
     return out
 
 
-def _rebuild(data: Any, dtype_name: str, shape: tuple[int, ...], stride: tuple[int, ...], requires_grad: bool, cls: type, attributes: dict[str, Any] | None) -> Any:
+def _rebuild(
+    data: Any,
+    dtype_name: str,
+    shape: tuple[int, ...],
+    stride: tuple[int, ...],
+    requires_grad: bool,
+    cls: type,
+    attributes: dict[str, Any] | None,
+) -> Any:
     out = _core.empty(shape, stride, getattr(_core, dtype_name), None)
     raw = out._storage_bytes()
     if raw.numel():
@@ -308,11 +349,21 @@ def _reduce(self: Tensor, protocol: int) -> Any:
     data = bytes(memoryview(copy._storage_bytes()))
     return (
         _rebuild,
-        (data, repr(self.dtype).split(".")[1], tuple(self.shape), tuple(stride), self.requires_grad, type(self), dict(self.__dict__) or None),
+        (
+            data,
+            repr(self.dtype).split(".")[1],
+            tuple(self.shape),
+            tuple(stride),
+            self.requires_grad,
+            type(self),
+            dict(self.__dict__) or None,
+        ),
     )
 
 
-def _dlpack(self: Tensor, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: Any = None) -> Any:
+def _dlpack(
+    self: Tensor, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: Any = None
+) -> Any:
     if self.requires_grad:
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
     return _core.to_dlpack(self.clone() if copy else self)
@@ -322,7 +373,6 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
     """A tensor over the memory of another library's array, through the DLPack protocol."""
     out = _core.from_dlpack(ext_tensor.__dlpack__() if hasattr(ext_tensor, "__dlpack__") else ext_tensor)
     return out.clone() if copy else out
-
 
 
 def is_complex(self: Tensor) -> bool:

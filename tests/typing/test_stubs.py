@@ -13,7 +13,9 @@ ROOT = HERE.parents[1]
 
 
 def run(*command, **kwargs):
-    return subprocess.run([sys.executable, "-P", *command], capture_output=True, text=True, cwd=ROOT, check=False, **kwargs)
+    return subprocess.run(
+        [sys.executable, "-P", *command], capture_output=True, text=True, cwd=ROOT, check=False, **kwargs
+    )
 
 
 @pytest.mark.skipif(not (ROOT / "src/mashal/_core.pyi").exists(), reason="not run from a source tree")
@@ -31,7 +33,9 @@ def test_sample_program_runs():
 def mypy(path):
     pytest.importorskip("mypy")
     environment = {**os.environ, "MYPYPATH": str(ROOT / "src")}
-    return run("-m", "mypy", "--strict", "--config-file", os.devnull, "--follow-imports=silent", str(path), env=environment)
+    return run(
+        "-m", "mypy", "--strict", "--config-file", os.devnull, "--follow-imports=silent", str(path), env=environment
+    )
 
 
 def test_sample_program_type_checks():

@@ -59,8 +59,8 @@ class FunctionCtx:
             result = function.vjp(self, *grads)
         else:
             raise NotImplementedError(
-                f"You must implement either the backward or vjp method for your custom autograd.Function ({function.__name__}) "
-                "to use it with backward mode AD."
+                "You must implement either the backward or vjp method for your custom autograd.Function "
+                f"({function.__name__}) to use it with backward mode AD."
             )
         if not isinstance(result, tuple):
             result = tuple(result) if isinstance(result, list) else (result,)
@@ -70,13 +70,14 @@ class FunctionCtx:
             result = result[:n]
         if len(result) != n:
             raise RuntimeError(
-                f"function {function.__name__}Backward returned an incorrect number of gradients (expected {n}, got {len(result)})"
+                f"function {function.__name__}Backward returned an incorrect number of gradients (expected {n}, got "
+                f"{len(result)})"
             )
         for i, g in enumerate(result):
             if g is not None and i not in positions:
                 raise RuntimeError(
-                    f"function {function.__name__}Backward returned a gradient different than None at position {i + 1}, but the "
-                    "corresponding forward input was not a Variable"
+                    f"function {function.__name__}Backward returned a gradient different than None at position "
+                    f"{i + 1}, but the corresponding forward input was not a Variable"
                 )
         return tuple(result[i] for i in positions)
 
@@ -87,7 +88,7 @@ class FunctionCtx:
 class Function:
     """Base of custom functions with their own ``forward`` and ``backward``; call ``apply``.
 
-    ``forward(ctx, *args)`` computes the result (or ``forward(*args)`` with a separate ``setup_context(ctx, inputs, output)``);
+    ``forward(ctx, *args)`` computes the result (or ``forward(*args)`` and ``setup_context(ctx, inputs, output)``);
     ``backward(ctx, *grads)`` returns one gradient, or None, per argument of ``forward``.
 
     Example:
@@ -107,16 +108,16 @@ class Function:
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         warnings.warn(
-            f"{type(self).__name__} should not be instantiated. Methods on autograd functions are all static, so you should "
-            "invoke them on the class itself: use apply().",
+            f"{type(self).__name__} should not be instantiated. Methods on autograd functions are all static, so you "
+            "should invoke them on the class itself: use apply().",
             DeprecationWarning,
             stacklevel=2,
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError(
-            "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function "
-            "with static forward method: call apply() on the class."
+            "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd "
+            "function with static forward method: call apply() on the class."
         )
 
     @staticmethod
@@ -141,7 +142,7 @@ class Function:
         separate = cls.setup_context is not Function.setup_context
         if kwargs:
             args = _bind(cls.forward, args, kwargs, skip=0 if separate else 1)
-        ctx = _context_class(cls)()
+        ctx = _context_class(cls)()  # type: ignore[arg-type]  # a class is hashable
         positions = tuple(i for i, a in enumerate(args) if isinstance(a, Tensor))
         ctx._tensor_positions = positions
         ctx._n_args = len(args)
@@ -167,8 +168,8 @@ def _link(ctx: FunctionCtx, node: Any, inputs: tuple[Tensor, ...], outputs: tupl
     dirty = {id(t) for t in ctx._dirty}
     if dirty - {id(o) for o in outputs}:
         raise RuntimeError(
-            "Some elements marked as dirty during the forward method were not returned as output. The inputs that are modified "
-            "inplace must all be outputs of the Function."
+            "Some elements marked as dirty during the forward method were not returned as output. The inputs that are "
+            "modified inplace must all be outputs of the Function."
         )
     fixed = {id(t) for t in ctx._non_differentiable}
     given = {id(t) for t in inputs}

@@ -57,7 +57,8 @@ def vjp(
         if v is None:
             if len(outs) != 1 or outs[0].numel() != 1:
                 raise RuntimeError(
-                    "The vector v can only be None if the user-provided function returns a single Tensor with a single element."
+                    "The vector v can only be None if the user-provided function returns a single Tensor with a single "
+                    "element."
                 )
             vs: tuple[Any, ...] = (_core.empty(outs[0].shape, None, outs[0].dtype, outs[0].device).fill_(1),)
         else:
@@ -77,7 +78,8 @@ def jvp(
         if v is None:
             if len(xs) != 1 or xs[0].numel() != 1:
                 raise RuntimeError(
-                    "The vector v can only be None if the input to the user-provided function is a single Tensor with a single element."
+                    "The vector v can only be None if the input to the user-provided function is a single Tensor with "
+                    "a single element."
                 )
             vs: tuple[Any, ...] = (_core.empty(xs[0].shape, None, xs[0].dtype, xs[0].device).fill_(1),)
         else:

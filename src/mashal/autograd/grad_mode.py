@@ -52,7 +52,7 @@ class _Mode:
                         with self.clone():
                             generator.close()
                         raise
-                    except BaseException as e:
+                    except BaseException as e:  # noqa: BLE001 (passed on to the generator, whatever it is)
                         with self.clone():
                             item = generator.throw(e)
                     else:

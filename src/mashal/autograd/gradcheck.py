@@ -99,14 +99,15 @@ def _check(func: Callable[..., Any], args: tuple[Any, ...], eps: float, atol: fl
     wanted = [t for t in args if isinstance(t, Tensor) and t.requires_grad]
     if not wanted:
         raise ValueError(
-            "gradcheck expects at least one input tensor to require gradient, but none of the them have requires_grad=True."
+            "gradcheck expects at least one input tensor to require gradient, but none of the them have "
+            "requires_grad=True."
         )
     outs = _outputs(func, args)
     for k, out in enumerate(outs):
         if not out.requires_grad:
             continue
         directions = (1, 1j) if out.dtype.is_complex else (1,)
-        analytic: list[list[list[Tensor]]] = [[] for _ in directions]
+        analytic: list[list[list[Tensor | None]]] = [[] for _ in directions]
         for d, direction in enumerate(directions):
             for i in range(out.numel()):
                 g = _core.empty(out.shape, None, out.dtype, out.device).fill_(0)
@@ -123,8 +124,8 @@ def _check(func: Callable[..., Any], args: tuple[Any, ...], eps: float, atol: fl
 def _compare(
     analytic: Any, columns: list[Tensor], n: int, j: int, k: int, out: Tensor, t: Tensor, atol: float, rtol: float
 ) -> None:
-    # With output gradient v, the tape gives conj(v)-weighted derivatives: for a real input Re(conj(v) d), and for a complex
-    # one Re(conj(v) dx) + 1j Re(conj(v) dy), where dx and dy are the differences in the two directions.
+    # With output gradient v, the tape gives conj(v)-weighted derivatives: for a real input Re(conj(v) d), and for a
+    # complex one Re(conj(v) dx) + 1j Re(conj(v) dy), where dx and dy are the differences in the two directions.
     for d, direction in enumerate((1, 1j) if out.dtype.is_complex else (1,)):
         for i in range(out.numel()):
             row = analytic[d][i][n]
@@ -133,8 +134,8 @@ def _compare(
             expected: Any = parts[0] if len(parts) == 1 else complex(parts[0], parts[1])
             if not abs(got - expected) <= atol + rtol * abs(expected):
                 raise GradcheckError(
-                    f"Jacobian mismatch for output {k} with respect to input {n}, element {i} against element {j}: numerical {expected}, "
-                    f"analytical {got} (shapes {tuple(out.shape)} and {tuple(t.shape)})"
+                    f"Jacobian mismatch for output {k} with respect to input {n}, element {i} against element {j}: "
+                    f"numerical {expected}, analytical {got} (shapes {tuple(out.shape)} and {tuple(t.shape)})"
                 )
 
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from .. import _core
-from .._core import Node as Node
-from .._core import Tensor
+from .._core import Node, Tensor
 from ..utils.hooks import HookHandle, RemovableHandle
 
 

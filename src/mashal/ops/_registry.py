@@ -1,7 +1,8 @@
 """The registry: every public operation is declared here, by its own room, exactly once.
 
-A *primitive* is one C++ object (``_core.Primitive``) made from a schema text; a *composite* is a plain Python function over
-primitives. What ``mashal.<name>``, ``Tensor.<name>`` and ``mashal._ops.<name>`` offer is derived from the two tables below.
+A *primitive* is one C++ object (``_core.Primitive``) made from a schema text; a *composite* is a plain Python function
+over primitives. What ``mashal.<name>``, ``Tensor.<name>`` and ``mashal._ops.<name>`` offer is derived from the two
+tables below.
 """
 
 from __future__ import annotations
@@ -55,8 +56,8 @@ def op(
 ) -> Callable[[Callable[[], None]], _core.Primitive]:
     """Declares a primitive. The decorated function's only content is its docstring.
 
-    ``family`` and ``promotion`` choose the front door (see ``csrc/dispatch/primitive.h``); ``function``/``method``/``inplace``
-    say where the op is offered; ``namespace="nn"`` (or a name starting with an underscore) keeps it out of ``mashal`` and
+    ``family`` and ``promotion`` choose the front door (see ``csrc/dispatch/primitive.h``); ``function``, ``method`` and
+    ``inplace`` say where the op is offered; ``namespace="nn"`` (or a leading underscore) keeps it out of ``mashal`` and
     ``Tensor``: it is then reached as ``mashal._ops.<name>``. ``loop`` names the inner loop if it differs from the op.
     """
 
@@ -86,8 +87,8 @@ def composite(
 ) -> Callable[[F], F]:
     """Declares a composite: a Python function over ops.
 
-    ``out=True`` adds a keyword ``out`` (the result is copied into it, resized as PyTorch does). ``inplace=True`` adds the
-    method ``<name>_``, which writes the result into ``self``.
+    ``out=True`` adds a keyword ``out`` (the result is copied into it, resized as PyTorch does). ``inplace=True`` adds
+    the method ``<name>_``, which writes the result into ``self``.
     """
 
     def declare(fn: F) -> F:
@@ -98,7 +99,16 @@ def composite(
         hidden = namespace is not None or public.startswith("_")
         in_place_call = _in_place(fn, public) if inplace else None
         _add(
-            Entry(public, call, function and not hidden, method and not hidden, inplace, False, fn.__module__, in_place_call)
+            Entry(
+                public,
+                call,
+                function and not hidden,
+                method and not hidden,
+                inplace,
+                False,
+                fn.__module__,
+                in_place_call,
+            )
         )
         return call
 
@@ -140,7 +150,8 @@ def write_out(name: str, out: Any, result: Any) -> Any:
         raise RuntimeError(f"{name}(): functions with out=... arguments don't support automatic differentiation")
     if not _core.can_cast(result.dtype, out.dtype):
         raise RuntimeError(
-            f"{name}: result type {result.dtype._legacy_name} can't be cast to the desired output type {out.dtype._legacy_name}"
+            f"{name}: result type {result.dtype._legacy_name} can't be cast to the desired output type "
+            f"{out.dtype._legacy_name}"
         )
     _core.resize_output(name, out, result.shape)
     with _core.no_grad_guard():
@@ -174,7 +185,7 @@ def _parameters(fn: Callable[..., Any]) -> tuple[str, ...]:
 
 
 def _vjp(self: Any, rule: Any = None, **rules: Callable[..., Any]) -> Any:
-    """Adds derivative rules: ``f.vjp(input=fn, other=fn)``, ``@f.vjp("input")`` for one argument, ``@f.vjp`` for a joint rule.
+    """Adds derivative rules: ``f.vjp(input=fn, other=fn)``, ``@f.vjp("input")`` for one argument, ``@f.vjp`` for all.
 
     The names of a rule's parameters say what is saved for it (``docs/add-an-op.md``).
     """

@@ -6,7 +6,6 @@ The names under ``mashal._ops`` only (gelu, silu, ...) are offered by ``mashal.n
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from .. import _core
 from .._core import Tensor

@@ -28,7 +28,10 @@ def _parse_to(args: tuple[Any, ...], dtype: Any, device: Any) -> tuple[Any, Any,
         if rest and isinstance(rest[0], _core.dtype):
             dtype = rest.pop(0)
     elif rest:
-        raise TypeError(f"to() received an invalid combination of arguments - got ({type(rest[0]).__name__}), but expected a dtype, a device or a Tensor")
+        raise TypeError(
+            f"to() received an invalid combination of arguments - got ({type(rest[0]).__name__}), but expected a "
+            "dtype, a device or a Tensor"
+        )
     if len(rest) > 1:
         copy = bool(rest[1])
     return dtype, device, copy
@@ -57,9 +60,11 @@ def to(
     Args:
         args: a dtype, a device with an optional dtype, or a tensor whose type and device are taken.
         copy: copy even if nothing changes. memory_format: the layout of the copy.
+
     Raises:
         AssertionError: for a CUDA device where none is available.
     Gradient: that of the result, in this tensor's type.
+
     Example:
         >>> import mashal
         >>> mashal.ones(2).to(mashal.int64)
@@ -74,7 +79,11 @@ def to(
         device = _checked_device(device)
         if device != self.device and (device.type, self.device.type) != ("cpu", "cpu"):
             return _move(self, dtype, device)
-    if dtype is None and not copy and (memory_format in (None, _core.preserve_format) or self.is_contiguous(memory_format=memory_format)):
+    if (
+        dtype is None
+        and not copy
+        and (memory_format in (None, _core.preserve_format) or self.is_contiguous(memory_format=memory_format))
+    ):
         return self
     return _to_copy(self, dtype=dtype, memory_format=memory_format)
 
@@ -84,7 +93,10 @@ def _move(self: Tensor, dtype: Any, device: Any) -> Tensor:
     if device.type == "meta":
         out = _core.empty(self.shape, self.stride(), dtype, device)
         return out.requires_grad_() if self.requires_grad else out
-    raise NotImplementedError("Cannot copy out of meta tensor; no data! Use nn.Module.to_empty() to move a module from meta to another device.")
+    raise NotImplementedError(
+        "Cannot copy out of meta tensor; no data! Use nn.Module.to_empty() to move a module from meta to another "
+        "device."
+    )
 
 
 def _cast(name: str, dtype: Any) -> None:

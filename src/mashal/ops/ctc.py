@@ -86,8 +86,10 @@ def ctc_loss(
         input_lengths: N ints, at most T. target_lengths: N ints.
         blank: the label of "nothing". reduction: 0 none, 1 mean (of losses over target lengths), 2 sum.
         zero_infinity: count infinite losses (targets longer than their input allows) and their gradients as 0.
+
     Returns:
         ``()``; for reduction 0 ``(N,)``.
+
     Raises:
         RuntimeError: for lengths and shapes that do not fit.
     Gradient:
@@ -107,9 +109,7 @@ def ctc_loss(
         log_probs = log_probs.unsqueeze(1)
         targets = targets.reshape(1, -1)
     labels = _lengths("target_lengths", target_lengths)
-    loss = _ctc_loss(
-        log_probs, targets, _lengths("input_lengths", input_lengths), labels, blank, zero_infinity
-    )[0]
+    loss = _ctc_loss(log_probs, targets, _lengths("input_lengths", input_lengths), labels, blank, zero_infinity)[0]
     if zero_infinity:
         loss = loss.masked_fill(loss.isinf(), 0.0)
     if not batched:

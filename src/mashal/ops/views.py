@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 from collections.abc import Sequence
 from typing import Any
@@ -23,9 +24,11 @@ def view() -> None:
 
     Args:
         size: the new sizes; one of them may be -1, which is then inferred. Or a dtype: the bytes read as another type.
+
     Raises:
-        RuntimeError: if the strides of ``input`` cannot express the shape (use :func:`reshape`), or the number of elements
-            differs.
+        RuntimeError: if the strides of ``input`` cannot express the shape (use :func:`reshape`), or the number of
+            elements differs.
+
     Example:
         >>> import mashal
         >>> mashal.arange(6).view(2, -1).shape
@@ -37,7 +40,10 @@ def view() -> None:
 def _view_overload(input: Tensor, dtype: Any = None, *, size: Any = None) -> Tensor:
     if isinstance(dtype, _core.dtype):
         return view_dtype(input, dtype)
-    raise TypeError(f"view(): argument 'size' must be tuple of ints or a dtype, not {type(dtype if size is None else size).__name__}")
+    raise TypeError(
+        "view(): argument 'size' must be tuple of ints or a dtype, not "
+        f"{type(dtype if size is None else size).__name__}"
+    )
 
 
 @op("_view_dtype(Tensor input, dtype dtype) -> Tensor", family="view")
@@ -54,8 +60,10 @@ def reshape() -> None:
 
     Args:
         shape: the new sizes; one of them may be -1, which is then inferred.
+
     Raises:
         RuntimeError: if the number of elements differs.
+
     Example:
         >>> import mashal
         >>> mashal.reshape(mashal.arange(4), (2, 2))
@@ -78,6 +86,7 @@ def as_strided() -> None:
 
     Raises:
         RuntimeError: if the geometry reaches outside the storage.
+
     Example:
         >>> import mashal
         >>> mashal.as_strided(mashal.arange(4), (3, 2), (1, 1))
@@ -93,11 +102,16 @@ def _(g: Tensor, input_geometry: Any, size: Any, stride: Any, storage_offset: in
     in_size, in_stride, in_offset = input_geometry
     offset = in_offset if storage_offset is None else storage_offset
     start = min(in_offset, offset)
-    ends = [o - start + sum((n - 1) * k for n, k in zip(s, st, strict=True)) for s, st, o in ((in_size, in_stride, in_offset), (size, stride, offset))]
+    ends = [
+        o - start + sum((n - 1) * k for n, k in zip(s, st, strict=True))
+        for s, st, o in ((in_size, in_stride, in_offset), (size, stride, offset))
+    ]
     if 0 in size or 0 in in_size:
         return g.new_zeros(in_size)
     places = _indices(max(ends) + 1)
-    flat = g.new_zeros((max(ends) + 1,)).index_add(0, as_strided(places, size, stride, offset - start).reshape(-1), g.reshape(-1))
+    flat = g.new_zeros((max(ends) + 1,)).index_add(
+        0, as_strided(places, size, stride, offset - start).reshape(-1), g.reshape(-1)
+    )
     if any(n > 1 and k == 0 for n, k in zip(in_size, in_stride, strict=True)):
         # Elements of the input that are one number in memory share its gradient.
         read = as_strided(places, in_size, in_stride, in_offset - start).reshape(-1)
@@ -160,6 +174,7 @@ def select() -> None:
 
     Raises:
         IndexError: if the index is out of range.
+
     Example:
         >>> import mashal
         >>> mashal.arange(6).view(2, 3).select(1, 0)
@@ -293,6 +308,7 @@ def split_with_sizes() -> None:
 
     Raises:
         RuntimeError: if the sizes do not add up to the dimension's.
+
     Example:
         >>> import mashal
         >>> mashal.arange(3).split_with_sizes([1, 2])
@@ -396,7 +412,9 @@ def t(input: Tensor) -> Tensor:
         RuntimeError: for more than two dimensions.
     """
     if input.ndim > 2:
-        raise RuntimeError(f"t: expects a tensor with <= 2 dimensions, got input {tuple(input.shape)}. Use .mT for batches")
+        raise RuntimeError(
+            f"t: expects a tensor with <= 2 dimensions, got input {tuple(input.shape)}. Use .mT for batches"
+        )
     return transpose(input, 0, -1) if input.ndim == 2 else alias(input)
 
 
@@ -424,6 +442,7 @@ def movedim(input: Tensor, source: int | Sequence[int], destination: int | Seque
 
     Raises:
         RuntimeError: if ``source`` and ``destination`` differ in length or repeat a dimension.
+
     Example:
         >>> import mashal
         >>> mashal.zeros(2, 3, 4).movedim(0, -1).shape
@@ -433,11 +452,15 @@ def movedim(input: Tensor, source: int | Sequence[int], destination: int | Seque
     dst = [destination] if isinstance(destination, int) else list(destination)
     n = input.ndim
     if len(src) != len(dst):
-        raise RuntimeError(f"movedim: source {tuple(src)} and destination {tuple(dst)} dims must have the same number of elements")
+        raise RuntimeError(
+            f"movedim: source {tuple(src)} and destination {tuple(dst)} dims must have the same number of elements"
+        )
     src = [_wrap(d, n, "movedim") for d in src]
     dst = [_wrap(d, n, "movedim") for d in dst]
     if len(set(src)) != len(src) or len(set(dst)) != len(dst):
         raise RuntimeError(f"movedim: repeated dim in source {tuple(src)} or destination {tuple(dst)}")
+    if n == 0:
+        return alias(input)
     order = [-1] * n
     for s, d in zip(src, dst, strict=True):
         order[d] = s
@@ -464,6 +487,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 
     Raises:
         RuntimeError: if ``start_dim`` comes after ``end_dim``.
+
     Example:
         >>> import mashal
         >>> mashal.zeros(2, 3, 4).flatten(1).shape
@@ -487,7 +511,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 @composite(method=True)
 def ravel(input: Tensor) -> Tensor:
     """All elements in one dimension: a view where possible."""
-    return reshape(input, (-1,)) if input.numel() else reshape(input, (0,))
+    return view(input.contiguous(), (input.numel(),))
 
 
 @composite(method=True)
@@ -507,7 +531,10 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
         known *= 1 if s == -1 else s
     fits = shape[d] == known if -1 not in sizes else known != 0 and shape[d] % known == 0
     if not fits:
-        raise RuntimeError(f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {d} ({shape[d]}) in the input tensor")
+        raise RuntimeError(
+            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {d} ({shape[d]}) in the "
+            "input tensor"
+        )
     sizes = tuple(shape[d] // known if s == -1 else s for s in sizes)
     return view(input, (*shape[:d], *sizes, *shape[d + 1 :]))
 
@@ -528,7 +555,9 @@ def split(input: Tensor, split_size_or_sections: int | Sequence[int], dim: int =
         raise RuntimeError("split: expects at least a 1-dimensional tensor")
     total = input.size(dim)
     if size < 0 or (size == 0 and total != 0):
-        raise RuntimeError(f"split: split_size can only be 0 if dimension size is 0, and must not be negative, got {size}")
+        raise RuntimeError(
+            f"split: split_size can only be 0 if dimension size is 0, and must not be negative, got {size}"
+        )
     if total == 0 or size == 0:
         return split_with_sizes(input, [total], dim)
     parts = [size] * (total // size)
@@ -576,18 +605,20 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
             raise RuntimeError(f"tensor_split: number of sections must be larger than 0, got {n}")
         return split_with_sizes(input, [total // n + (i < total % n) for i in range(n)], dim)
     bounds = [0, *indices_or_sections, total]
-    return tuple(slice_(input, dim, a, b) for a, b in zip(bounds[:-1], bounds[1:], strict=True))
+    return tuple(slice_(input, dim, a, b) for a, b in itertools.pairwise(bounds))
 
 
 def _split_along(name: str, least: int, axis: int) -> None:
     def parts(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
         if input.ndim < least:
-            raise RuntimeError(f"{name}: requires a tensor with at least {least} dimension(s), got input {tuple(input.shape)}")
+            raise RuntimeError(
+                f"{name}: requires a tensor with at least {least} dimension(s), got input {tuple(input.shape)}"
+            )
         dim = 0 if name == "hsplit" and input.ndim == 1 else axis
         if isinstance(indices_or_sections, int) and (indices_or_sections == 0 or input.size(dim) % indices_or_sections):
             raise RuntimeError(
-                f"{name}: attempted to split along dimension {dim}, but the size of the dimension {input.size(dim)} is not "
-                f"divisible by the split_size {indices_or_sections}!"
+                f"{name}: attempted to split along dimension {dim}, but the size of the dimension {input.size(dim)} is "
+                f"not divisible by the split_size {indices_or_sections}!"
             )
         return tensor_split(input, indices_or_sections, dim)
 
@@ -605,13 +636,17 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     """A copy of ``input`` with one index of a dimension replaced by ``src``."""
     out = input.clone()
     if tuple(out.select(dim, index).shape) != tuple(src.shape):
-        raise RuntimeError(f"select_scatter: expected src to have shape {tuple(out.select(dim, index).shape)}, got {tuple(src.shape)}")
+        raise RuntimeError(
+            f"select_scatter: expected src to have shape {tuple(out.select(dim, index).shape)}, got {tuple(src.shape)}"
+        )
     out.select(dim, index).copy_(src)
     return out
 
 
 @composite(method=True)
-def slice_scatter(input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
+def slice_scatter(
+    input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> Tensor:
     """A copy of ``input`` with a slice replaced by ``src``."""
     out = input.clone()
     slice_(out, dim, start, end, step).copy_(src)
@@ -660,7 +695,9 @@ def broadcast_shapes(*shapes: Any) -> Any:
     for s in sizes:
         for i, size in enumerate(s, n - len(s)):
             if size != 1 and out[i] not in (1, size):
-                raise RuntimeError(f"broadcast_shapes: shapes {', '.join(map(str, sizes))} do not broadcast, at dimension {i}")
+                raise RuntimeError(
+                    f"broadcast_shapes: shapes {', '.join(map(str, sizes))} do not broadcast, at dimension {i}"
+                )
             if size != 1:
                 out[i] = size
     return _core.Size(out)
@@ -710,5 +747,11 @@ def _write_geometry(name: str, view_op: Any) -> None:
     composite(method=True, function=False, name=name)(change)
 
 
-for _name, _view in (("squeeze_", squeeze), ("unsqueeze_", unsqueeze), ("transpose_", transpose), ("t_", t), ("as_strided_", as_strided)):
+for _name, _view in (
+    ("squeeze_", squeeze),
+    ("unsqueeze_", unsqueeze),
+    ("transpose_", transpose),
+    ("t_", t),
+    ("as_strided_", as_strided),
+):
     _write_geometry(_name, _view)

@@ -23,7 +23,7 @@ from ._hooks import (
     register_module_parameter_registration_hook,
 )
 from ._moving import _MovingMixin
-from ._state import _IncompatibleKeys as _IncompatibleKeys
+from ._state import _IncompatibleKeys as _IncompatibleKeys  # noqa: PLC0414 (re-exported)
 from ._state import _StateMixin
 from .utils import _typename
 

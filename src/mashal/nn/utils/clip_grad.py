@@ -43,6 +43,7 @@ def get_total_norm(
     Args:
         norm_type: the order; ``inf`` for the greatest absolute value.
         foreach: accepted for PyTorch's sake; there is one implementation.
+
     Raises:
         RuntimeError: with ``error_if_nonfinite``, if the norm is nan or infinite.
     """
@@ -54,7 +55,8 @@ def get_total_norm(
     if error_if_nonfinite and not bool(total.isfinite()):
         raise RuntimeError(
             f"The total norm of order {order} for gradients from `parameters` is non-finite, so it cannot be clipped. "
-            "To disable this error and scale the gradients by the non-finite norm anyway, set `error_if_nonfinite=False`"
+            "To disable this error and scale the gradients by the non-finite norm anyway, set "
+            "`error_if_nonfinite=False`"
         )
     return total
 
@@ -81,10 +83,13 @@ def clip_grad_norm_(
 
     Returns:
         the norm before, in the gradients' type: infinite if that type cannot hold it.
+
     Raises:
         RuntimeError: with ``error_if_nonfinite``, if the norm is nan or infinite.
+
     Note:
         finite gradients keep their direction even if their norm is beyond their type; PyTorch makes them 0.
+
     Example:
         >>> import mashal
         >>> p = mashal.zeros(2, requires_grad=True)
@@ -125,9 +130,7 @@ def clip_grad_norm(
 
 
 @_without_recording
-def clip_grad_value_(
-    parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None
-) -> None:
+def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None) -> None:
     """Cuts every element of the gradients to ``[-clip_value, clip_value]`` in place."""
     bound = float(clip_value)
     for g in _grads(_as_list(parameters)):

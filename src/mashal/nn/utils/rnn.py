@@ -19,6 +19,7 @@ def pad_sequence(
 
     Raises:
         RuntimeError: for no sequences, different further dimensions, or an unknown ``padding_side``.
+
     Example:
         >>> import mashal
         >>> mashal.nn.utils.rnn.pad_sequence([mashal.ones(1), mashal.ones(2)], batch_first=True)
