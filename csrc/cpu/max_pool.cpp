@@ -26,7 +26,7 @@ void visit_pool_type(std::string_view op, DType t, F&& f) {
         case DType::I64: return f(int64_t{});
         case DType::F32: return f(float{});
         case DType::F64: return f(double{});
-        default: raise_error(ErrorKind::Runtime, op, "not implemented for '", dtype_legacy_name(t), "'");
+        default: raise_error(ErrorKind::NotImplemented, op, "not implemented for '", dtype_legacy_name(t), "'");
     }
 }
 
@@ -299,6 +299,9 @@ void fractional_kernel(Call& c) {
     const size_t n = c.ints(1).size();
     const Tensor samples = contiguous(to_dtype(c.tensor(3), DType::F64));
     const double* u = samples.data<double>();
+    // The edges of windows depend on the rounding of the samples' own type.
+    const bool single = c.tensor(3).dtype() != DType::F64;
+    auto round = [single](double v) { return single ? static_cast<double>(static_cast<float>(v)) : v; };
     int64_t kernel[3] = {1, 1, 1};
     for (size_t i = 0; i < n; i++) kernel[3 - n + i] = c.ints(1)[i];
     // Pseudo-random window sequence of B. Graham, "Fractional Max-Pooling" (2014).
@@ -311,11 +314,12 @@ void fractional_kernel(Call& c) {
                     d < 3 - n ? 0.0
                               : u[plane * static_cast<int64_t>(n) + static_cast<int64_t>(n == 2 ? 2 - d : d - (3 - n))];
                 const double alpha =
-                    out[d] > 1 ? static_cast<double>(in[d] - kernel[d]) / static_cast<double>(out[d] - 1) : 0.0;
+                    out[d] > 1 ? round(static_cast<double>(in[d] - kernel[d]) / static_cast<double>(out[d] - 1)) : 0.0;
                 for (int64_t o = 0; o < out[d]; o++) {
-                    const int64_t at = o == out[d] - 1 ? in[d] - kernel[d]
-                                                       : static_cast<int64_t>((static_cast<double>(o) + s) * alpha) -
-                                                             static_cast<int64_t>(s * alpha);
+                    const int64_t at = o == out[d] - 1
+                                           ? in[d] - kernel[d]
+                                           : static_cast<int64_t>(round(round(static_cast<double>(o) + s) * alpha)) -
+                                                 static_cast<int64_t>(round(s * alpha));
                     axes[d].begin.push_back(at);
                     axes[d].end.push_back(at + kernel[d]);
                 }

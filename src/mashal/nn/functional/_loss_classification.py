@@ -33,6 +33,8 @@ def nll_loss(
 ) -> Tensor:
     """``-weight[t] * input[t]`` for log-probabilities ``(N, C, *)`` or ``(C,)``; see :class:`~mashal.nn.NLLLoss`."""
     reduction = resolve_reduction(size_average, reduce, reduction)
+    if input.dim() < 1:
+        raise ValueError(f"nll_loss: input must have 1 or more dimensions, got {input.dim()}")
     return _ops.nll_loss_nd(input, target, weight, reduction_code(reduction), ignore_index)
 
 
