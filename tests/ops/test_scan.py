@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from compare import array, assert_close, check, check_raises
+from tests.ops.compare import array, assert_close, check, check_raises
 
 import mashal
 

@@ -148,7 +148,7 @@ def rms_norm(
     Example:
         >>> import mashal
         >>> mashal.rms_norm(mashal.tensor([3., -3.]), [2])
-        tensor([ 1.0000, -1.0000])
+        tensor([ 1., -1.])
     """
     return _rms_norm(input, normalized_shape, weight, finfo(input.dtype).eps if eps is None else eps)[0]
 

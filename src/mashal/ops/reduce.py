@@ -360,6 +360,6 @@ def logsumexp(input: Tensor, dim: int | tuple[int, ...], keepdim: bool = False) 
     Example:
         >>> import mashal
         >>> mashal.tensor([1000., 1000.]).logsumexp(0)
-        tensor(1000.6931)
+        tensor(1000.6932)
     """
     return _logsumexp(promoted_float(input), dim, keepdim)

@@ -9,6 +9,7 @@ from .._dtype_info import finfo
 from ._dims import wrap_dim
 from ._reduced import promoted_float
 from ._registry import composite, op
+from .creation import eye
 from .extrema import where
 from .joining import cat
 
@@ -59,6 +60,9 @@ def _(g: Tensor, input: Tensor, out: Tensor, dim: int) -> Tensor:
     zeros = x == 0
     if not bool(zeros.any()):
         return _reversed_cumsum(g * out, dim) / x
+    if _core.is_grad_enabled():
+        # To be differentiated again: every product written out, since the short cut below takes zeros for constants.
+        return _cumprod_products(g, x, dim)
     # Before the first zero: as usual. At it: products that leave it out, up to the next zero. Behind it: nothing.
     count = zeros.cumsum(dim)
     first = zeros & (count == 1)
@@ -66,6 +70,16 @@ def _(g: Tensor, input: Tensor, out: Tensor, dim: int) -> Tensor:
     before = _reversed_cumsum((g * out).masked_fill(count > 0, 0), dim) / x.masked_fill(zeros, 1)
     at = _reversed_cumsum((g * without).masked_fill(count != 1, 0), dim)
     return where(count == 0, before, at.masked_fill(first.logical_not(), 0))
+
+
+def _cumprod_products(g: Tensor, x: Tensor, dim: int) -> Tensor:
+    """``sum_{k >= i} g_k prod_{j <= k, j != i} x_j`` for every i, at quadratic cost."""
+    x, g = x.movedim(dim, -1), g.movedim(dim, -1)
+    n = x.shape[-1]
+    own = eye(n, dtype=_core.bool, device=x.device)
+    without = x.unsqueeze(-2).expand(*x.shape[:-1], n, n).masked_fill(own, 1).cumprod(-1)
+    terms = (g.unsqueeze(-2) * without).triu()
+    return terms.sum(-1).movedim(-1, dim)
 
 
 @op("cummax(Tensor input, int dim) -> (Tensor, Tensor)")
@@ -136,7 +150,7 @@ def logcumsumexp(input: Tensor, dim: int) -> Tensor:
     Example:
         >>> import mashal
         >>> mashal.tensor([1000., 1000.]).logcumsumexp(0)
-        tensor([1000.0000, 1000.6931])
+        tensor([1000.0000, 1000.6932])
     """
     return _logcumsumexp(promoted_float(input), dim)
 
