@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 import torch
-from tests.ops.compare import array, assert_close, check, check_raises
 
 import mashal
+from tests.ops.compare import array, assert_close, check, check_raises
 
 DIMS = [None, 0, 1, 2, -1, (0, 2), (1, 2), (0, 1), (0, 1, 2)]
 INTEGERS = ["uint8", "int8", "int16", "int32", "int64", "bool"]

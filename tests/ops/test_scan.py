@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 import torch
-from tests.ops.compare import array, assert_close, check, check_raises
 
 import mashal
+from tests.ops.compare import array, assert_close, check, check_raises
 
 
 @pytest.mark.parametrize("name", ["cumsum", "cumprod", "cummax", "cummin", "logcumsumexp"])

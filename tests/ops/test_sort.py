@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 import torch
-from tests.ops.compare import array, assert_close, check, check_raises
 
 import mashal
+from tests.ops.compare import array, assert_close, check, check_raises
 
 TYPES = ["bool", "uint8", "int8", "int16", "int32", "int64", "float32", "float64"]
 

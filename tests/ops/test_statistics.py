@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 import torch
-from tests.ops.compare import array, check, check_raises
 
 import mashal
+from tests.ops.compare import array, check, check_raises
 
 
 @pytest.mark.filterwarnings("ignore:.*degrees of freedom")  # torch warns, we only give nan
