@@ -64,7 +64,7 @@ def outcome(call):
 
 
 def assert_same_outcome(ours, theirs, message=True, closeness=None):
-    """Both return the same, or ours raises what catches as torch's class (and, unless told otherwise, the same text)."""
+    """Both return the same, or ours raises what catches as torch's class (and, unless told otherwise, its text)."""
     a, a_warnings = outcome(ours)
     b, b_warnings = outcome(theirs)
     assert a[0] == b[0], f"{a} and {b}"
