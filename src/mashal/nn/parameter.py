@@ -95,6 +95,7 @@ class Buffer(metaclass=_BufferMeta):
 
     Example::
 
+        >>> module = nn.Module()
         >>> module.mean = nn.Buffer(torch.zeros(3))
         >>> [name for name, _ in module.named_buffers()]
         ['mean']

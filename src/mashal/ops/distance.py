@@ -214,7 +214,7 @@ def pdist(input: Tensor, p: float = 2) -> Tensor:
     if p < 0:
         raise RuntimeError(f"pdist only supports non-negative p values, got {p}")
     n = input.shape[0]
-    row, column = triu_indices(n, n, 1)
+    row, column = triu_indices(n, n, 1, device=input.device)
     x = input.unsqueeze(0)
     return _cdist(x, x, float(p), False)[0, row, column]
 
@@ -229,7 +229,7 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
     Example:
         >>> import mashal
         >>> mashal.pairwise_distance(mashal.tensor([[3., 0.]]), mashal.tensor([[0., 4.]]))
-        tensor([5.0000])
+        tensor([5.])
     """
     return (x1 - x2 + eps).norm(p, -1, keepdim=keepdim)
 

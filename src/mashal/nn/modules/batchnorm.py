@@ -153,7 +153,7 @@ class BatchNorm1d(_BatchNorm):
     Example::
 
         >>> nn.BatchNorm1d(100)(torch.randn(20, 100)).shape
-        torch.Size([20, 100])
+        mashal.Size([20, 100])
     """
 
     def _check_input_dim(self, input: Tensor) -> None:
@@ -167,7 +167,7 @@ class BatchNorm2d(_BatchNorm):
     Example::
 
         >>> nn.BatchNorm2d(100)(torch.randn(20, 100, 35, 45)).shape
-        torch.Size([20, 100, 35, 45])
+        mashal.Size([20, 100, 35, 45])
     """
 
     def _check_input_dim(self, input: Tensor) -> None:
@@ -181,7 +181,7 @@ class BatchNorm3d(_BatchNorm):
     Example::
 
         >>> nn.BatchNorm3d(10)(torch.randn(2, 10, 3, 4, 5)).shape
-        torch.Size([2, 10, 3, 4, 5])
+        mashal.Size([2, 10, 3, 4, 5])
     """
 
     def _check_input_dim(self, input: Tensor) -> None:
@@ -201,7 +201,7 @@ class SyncBatchNorm(_BatchNorm):
     Example::
 
         >>> nn.SyncBatchNorm(4)(torch.randn(2, 4, 8)).shape
-        torch.Size([2, 4, 8])
+        mashal.Size([2, 4, 8])
     """
 
     def __init__(

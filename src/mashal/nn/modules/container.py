@@ -54,7 +54,7 @@ class Sequential(Module):
 
         >>> net = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2))
         >>> net(torch.zeros(1, 4)).shape
-        torch.Size([1, 2])
+        mashal.Size([1, 2])
     """
 
     def __init__(self, *args: Any) -> None:

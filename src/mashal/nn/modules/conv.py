@@ -196,7 +196,7 @@ class Conv1d(_PlainConvNd):
     Example::
 
         >>> nn.Conv1d(16, 33, 3, stride=2)(torch.randn(20, 16, 50)).shape
-        torch.Size([20, 33, 24])
+        mashal.Size([20, 33, 24])
     """
 
     _ndim = 1
@@ -227,7 +227,7 @@ class Conv2d(_PlainConvNd):
     Example::
 
         >>> nn.Conv2d(16, 33, (3, 5), stride=(2, 1), padding=(4, 2))(torch.randn(20, 16, 50, 100)).shape
-        torch.Size([20, 33, 28, 100])
+        mashal.Size([20, 33, 28, 100])
     """
 
     _ndim = 2
@@ -245,7 +245,7 @@ class Conv3d(_PlainConvNd):
     Example::
 
         >>> nn.Conv3d(16, 33, 3, stride=2)(torch.randn(2, 16, 10, 50, 100)).shape
-        torch.Size([2, 33, 4, 24, 49])
+        mashal.Size([2, 33, 4, 24, 49])
     """
 
     _ndim = 3
@@ -348,7 +348,7 @@ class ConvTranspose1d(_ConvTransposeNd):
     Example::
 
         >>> nn.ConvTranspose1d(16, 33, 3, stride=2)(torch.randn(20, 16, 50)).shape
-        torch.Size([20, 33, 101])
+        mashal.Size([20, 33, 101])
     """
 
     _ndim = 1
@@ -376,7 +376,7 @@ class ConvTranspose2d(_ConvTransposeNd):
         >>> down, up = nn.Conv2d(16, 16, 3, stride=2, padding=1), nn.ConvTranspose2d(16, 16, 3, stride=2, padding=1)
         >>> x = torch.randn(1, 16, 12, 12)
         >>> up(down(x), output_size=x.size()).shape
-        torch.Size([1, 16, 12, 12])
+        mashal.Size([1, 16, 12, 12])
     """
 
     _ndim = 2
@@ -393,7 +393,7 @@ class ConvTranspose3d(_ConvTransposeNd):
     Example::
 
         >>> nn.ConvTranspose3d(16, 33, 3, stride=2)(torch.randn(2, 16, 4, 5, 6)).shape
-        torch.Size([2, 33, 9, 11, 13])
+        mashal.Size([2, 33, 9, 11, 13])
     """
 
     _ndim = 3

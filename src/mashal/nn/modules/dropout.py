@@ -52,7 +52,7 @@ class Dropout1d(_DropoutNd):
     Example::
 
         >>> nn.Dropout1d(0.2)(torch.randn(20, 16, 32)).shape
-        torch.Size([20, 16, 32])
+        mashal.Size([20, 16, 32])
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -65,7 +65,7 @@ class Dropout2d(_DropoutNd):
     Example::
 
         >>> nn.Dropout2d(0.2)(torch.randn(20, 16, 32, 32)).shape
-        torch.Size([20, 16, 32, 32])
+        mashal.Size([20, 16, 32, 32])
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -78,7 +78,7 @@ class Dropout3d(_DropoutNd):
     Example::
 
         >>> nn.Dropout3d(0.2)(torch.randn(2, 16, 4, 8, 8)).shape
-        torch.Size([2, 16, 4, 8, 8])
+        mashal.Size([2, 16, 4, 8, 8])
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -93,7 +93,7 @@ class AlphaDropout(_DropoutNd):
     Example::
 
         >>> nn.AlphaDropout(0.2)(torch.randn(20, 16)).shape
-        torch.Size([20, 16])
+        mashal.Size([20, 16])
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -106,7 +106,7 @@ class FeatureAlphaDropout(_DropoutNd):
     Example::
 
         >>> nn.FeatureAlphaDropout(0.2)(torch.randn(20, 16, 4, 32, 32)).shape
-        torch.Size([20, 16, 4, 32, 32])
+        mashal.Size([20, 16, 4, 32, 32])
     """
 
     def forward(self, input: Tensor) -> Tensor:

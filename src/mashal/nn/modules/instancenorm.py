@@ -104,7 +104,7 @@ class InstanceNorm1d(_InstanceNorm):
     Example::
 
         >>> nn.InstanceNorm1d(100)(torch.randn(20, 100, 40)).shape
-        torch.Size([20, 100, 40])
+        mashal.Size([20, 100, 40])
     """
 
     _no_batch_dim = 2
@@ -120,7 +120,7 @@ class InstanceNorm2d(_InstanceNorm):
     Example::
 
         >>> nn.InstanceNorm2d(100, affine=True)(torch.randn(20, 100, 35, 45)).shape
-        torch.Size([20, 100, 35, 45])
+        mashal.Size([20, 100, 35, 45])
     """
 
     _no_batch_dim = 3
@@ -136,7 +136,7 @@ class InstanceNorm3d(_InstanceNorm):
     Example::
 
         >>> nn.InstanceNorm3d(10)(torch.randn(2, 10, 3, 4, 5)).shape
-        torch.Size([2, 10, 3, 4, 5])
+        mashal.Size([2, 10, 3, 4, 5])
     """
 
     _no_batch_dim = 4

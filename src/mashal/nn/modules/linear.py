@@ -51,7 +51,7 @@ class Linear(Module):
     Example::
 
         >>> nn.Linear(20, 30)(torch.randn(128, 20)).shape
-        torch.Size([128, 30])
+        mashal.Size([128, 30])
     """
 
     in_features: int
@@ -108,7 +108,7 @@ class Bilinear(Module):
     Example::
 
         >>> nn.Bilinear(20, 30, 40)(torch.randn(8, 20), torch.randn(8, 30)).shape
-        torch.Size([8, 40])
+        mashal.Size([8, 40])
     """
 
     in1_features: int

@@ -66,7 +66,7 @@ class Module(_StateMixin, _MovingMixin):
         ...     def forward(self, x):
         ...         return self.fc(x).relu()
         >>> Net()(torch.zeros(3, 4)).shape
-        torch.Size([3, 2])
+        mashal.Size([3, 2])
     """
 
     dump_patches: bool = False

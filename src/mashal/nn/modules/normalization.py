@@ -29,7 +29,7 @@ class LocalResponseNorm(Module):
     Example::
 
         >>> nn.LocalResponseNorm(2)(torch.randn(32, 5, 24, 24)).shape
-        torch.Size([32, 5, 24, 24])
+        mashal.Size([32, 5, 24, 24])
     """
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
@@ -101,7 +101,7 @@ class LayerNorm(Module):
     Example::
 
         >>> nn.LayerNorm([5, 10])(torch.randn(20, 3, 5, 10)).shape
-        torch.Size([20, 3, 5, 10])
+        mashal.Size([20, 3, 5, 10])
     """
 
     normalized_shape: tuple[int, ...]
@@ -166,7 +166,7 @@ class GroupNorm(Module):
     Example::
 
         >>> nn.GroupNorm(3, 6)(torch.randn(20, 6, 10, 10)).shape
-        torch.Size([20, 6, 10, 10])
+        mashal.Size([20, 6, 10, 10])
     """
 
     num_groups: int
@@ -229,7 +229,7 @@ class RMSNorm(Module):
     Example::
 
         >>> nn.RMSNorm([2, 3])(torch.randn(2, 2, 3)).shape
-        torch.Size([2, 2, 3])
+        mashal.Size([2, 2, 3])
     """
 
     normalized_shape: tuple[int, ...]

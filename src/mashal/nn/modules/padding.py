@@ -79,7 +79,7 @@ class CircularPad2d(_CircularPadNd):
     Example::
 
         >>> nn.CircularPad2d(1)(torch.zeros(1, 3, 4)).shape
-        torch.Size([1, 5, 6])
+        mashal.Size([1, 5, 6])
     """
 
     _ndim = 2
@@ -91,7 +91,7 @@ class CircularPad3d(_CircularPadNd):
     Example::
 
         >>> nn.CircularPad3d(1)(torch.zeros(1, 3, 4, 5)).shape
-        torch.Size([1, 5, 6, 7])
+        mashal.Size([1, 5, 6, 7])
     """
 
     _ndim = 3
@@ -129,7 +129,7 @@ class ConstantPad2d(_ConstantPadNd):
     Example::
 
         >>> nn.ConstantPad2d(1, 3.5)(torch.zeros(1, 3, 4)).shape
-        torch.Size([1, 5, 6])
+        mashal.Size([1, 5, 6])
     """
 
     _ndim = 2
@@ -141,7 +141,7 @@ class ConstantPad3d(_ConstantPadNd):
     Example::
 
         >>> nn.ConstantPad3d(1, 3.5)(torch.zeros(1, 3, 4, 5)).shape
-        torch.Size([1, 5, 6, 7])
+        mashal.Size([1, 5, 6, 7])
     """
 
     _ndim = 3
@@ -169,7 +169,7 @@ class ReflectionPad2d(_ReflectionPadNd):
     Example::
 
         >>> nn.ReflectionPad2d(1)(torch.zeros(1, 3, 4)).shape
-        torch.Size([1, 5, 6])
+        mashal.Size([1, 5, 6])
     """
 
     _ndim = 2
@@ -181,7 +181,7 @@ class ReflectionPad3d(_ReflectionPadNd):
     Example::
 
         >>> nn.ReflectionPad3d(1)(torch.zeros(1, 3, 4, 5)).shape
-        torch.Size([1, 5, 6, 7])
+        mashal.Size([1, 5, 6, 7])
     """
 
     _ndim = 3
@@ -209,7 +209,7 @@ class ReplicationPad2d(_ReplicationPadNd):
     Example::
 
         >>> nn.ReplicationPad2d(1)(torch.zeros(1, 3, 4)).shape
-        torch.Size([1, 5, 6])
+        mashal.Size([1, 5, 6])
     """
 
     _ndim = 2
@@ -221,7 +221,7 @@ class ReplicationPad3d(_ReplicationPadNd):
     Example::
 
         >>> nn.ReplicationPad3d(1)(torch.zeros(1, 3, 4, 5)).shape
-        torch.Size([1, 5, 6, 7])
+        mashal.Size([1, 5, 6, 7])
     """
 
     _ndim = 3

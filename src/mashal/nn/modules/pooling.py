@@ -90,7 +90,7 @@ class MaxPool1d(_MaxPoolNd):
     Example::
 
         >>> nn.MaxPool1d(3, stride=2)(torch.randn(20, 16, 50)).shape
-        torch.Size([20, 16, 24])
+        mashal.Size([20, 16, 24])
     """
 
     _function = staticmethod(F.max_pool1d)
@@ -112,7 +112,7 @@ class MaxPool2d(_MaxPoolNd):
     Example::
 
         >>> nn.MaxPool2d((3, 2), stride=(2, 1))(torch.randn(20, 16, 50, 32)).shape
-        torch.Size([20, 16, 24, 31])
+        mashal.Size([20, 16, 24, 31])
     """
 
     _function = staticmethod(F.max_pool2d)
@@ -124,7 +124,7 @@ class MaxPool3d(_MaxPoolNd):
     Example::
 
         >>> nn.MaxPool3d(3, stride=2)(torch.randn(2, 4, 10, 11, 12)).shape
-        torch.Size([2, 4, 4, 5, 5])
+        mashal.Size([2, 4, 4, 5, 5])
     """
 
     _function = staticmethod(F.max_pool3d)
@@ -192,7 +192,7 @@ class MaxUnpool3d(_MaxUnpoolNd):
 
         >>> pool, unpool = nn.MaxPool3d(3, stride=2, return_indices=True), nn.MaxUnpool3d(3, stride=2)
         >>> unpool(*pool(torch.randn(2, 1, 5, 5, 5))).shape
-        torch.Size([2, 1, 5, 5, 5])
+        mashal.Size([2, 1, 5, 5, 5])
     """
 
     _ndim = 3
@@ -290,7 +290,7 @@ class AvgPool2d(_AvgPoolDivisor):
     Example::
 
         >>> nn.AvgPool2d(3, stride=2)(torch.randn(20, 16, 50, 32)).shape
-        torch.Size([20, 16, 24, 15])
+        mashal.Size([20, 16, 24, 15])
     """
 
     _function = staticmethod(F.avg_pool2d)
@@ -302,7 +302,7 @@ class AvgPool3d(_AvgPoolDivisor):
     Example::
 
         >>> nn.AvgPool3d(3, stride=2)(torch.randn(2, 4, 10, 11, 12)).shape
-        torch.Size([2, 4, 4, 5, 5])
+        mashal.Size([2, 4, 4, 5, 5])
     """
 
     _function = staticmethod(F.avg_pool3d)
@@ -370,7 +370,7 @@ class FractionalMaxPool2d(_FractionalMaxPoolNd):
     Example::
 
         >>> nn.FractionalMaxPool2d(3, output_size=(13, 12))(torch.randn(20, 16, 50, 32)).shape
-        torch.Size([20, 16, 13, 12])
+        mashal.Size([20, 16, 13, 12])
     """
 
     _ndim = 2
@@ -383,7 +383,7 @@ class FractionalMaxPool3d(_FractionalMaxPoolNd):
     Example::
 
         >>> nn.FractionalMaxPool3d(3, output_size=(5, 4, 3))(torch.randn(2, 4, 12, 12, 12)).shape
-        torch.Size([2, 4, 5, 4, 3])
+        mashal.Size([2, 4, 5, 4, 3])
     """
 
     _ndim = 3
@@ -437,7 +437,7 @@ class LPPool2d(_LPPoolNd):
     Example::
 
         >>> nn.LPPool2d(1.2, (3, 2), stride=(2, 1))(torch.rand(20, 16, 50, 32)).shape
-        torch.Size([20, 16, 24, 31])
+        mashal.Size([20, 16, 24, 31])
     """
 
     _function = staticmethod(F.lp_pool2d)
@@ -449,7 +449,7 @@ class LPPool3d(_LPPoolNd):
     Example::
 
         >>> nn.LPPool3d(2, 3)(torch.rand(1, 2, 9, 9, 9)).shape
-        torch.Size([1, 2, 3, 3, 3])
+        mashal.Size([1, 2, 3, 3, 3])
     """
 
     _function = staticmethod(F.lp_pool3d)
@@ -482,7 +482,7 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
     Example::
 
         >>> nn.AdaptiveMaxPool1d(5)(torch.randn(1, 64, 8)).shape
-        torch.Size([1, 64, 5])
+        mashal.Size([1, 64, 5])
     """
 
     _function = staticmethod(F.adaptive_max_pool1d)
@@ -498,7 +498,7 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
     Example::
 
         >>> nn.AdaptiveMaxPool2d((None, 7))(torch.randn(1, 64, 10, 9)).shape
-        torch.Size([1, 64, 10, 7])
+        mashal.Size([1, 64, 10, 7])
     """
 
     _function = staticmethod(F.adaptive_max_pool2d)
@@ -510,7 +510,7 @@ class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
     Example::
 
         >>> nn.AdaptiveMaxPool3d(2)(torch.randn(1, 8, 10, 9, 8)).shape
-        torch.Size([1, 8, 2, 2, 2])
+        mashal.Size([1, 8, 2, 2, 2])
     """
 
     _function = staticmethod(F.adaptive_max_pool3d)
@@ -538,7 +538,7 @@ class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
     Example::
 
         >>> nn.AdaptiveAvgPool1d(5)(torch.randn(1, 64, 8)).shape
-        torch.Size([1, 64, 5])
+        mashal.Size([1, 64, 5])
     """
 
     _function = staticmethod(F.adaptive_avg_pool1d)
@@ -553,7 +553,7 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
     Example::
 
         >>> nn.AdaptiveAvgPool2d((1, None))(torch.randn(1, 64, 10, 9)).shape
-        torch.Size([1, 64, 1, 9])
+        mashal.Size([1, 64, 1, 9])
     """
 
     _function = staticmethod(F.adaptive_avg_pool2d)
@@ -565,7 +565,7 @@ class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
     Example::
 
         >>> nn.AdaptiveAvgPool3d(2)(torch.randn(1, 8, 10, 9, 8)).shape
-        torch.Size([1, 8, 2, 2, 2])
+        mashal.Size([1, 8, 2, 2, 2])
     """
 
     _function = staticmethod(F.adaptive_avg_pool3d)

@@ -17,7 +17,7 @@ class Flatten(Module):
     Example::
 
         >>> nn.Flatten()(torch.zeros(32, 1, 5, 5)).shape
-        torch.Size([32, 25])
+        mashal.Size([32, 25])
     """
 
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
@@ -41,7 +41,7 @@ class Unflatten(Module):
     Example::
 
         >>> nn.Unflatten(1, (2, 5))(torch.zeros(3, 10)).shape
-        torch.Size([3, 2, 5])
+        mashal.Size([3, 2, 5])
     """
 
     def __init__(self, dim: Any, unflattened_size: Any) -> None:
@@ -80,7 +80,7 @@ class PixelShuffle(Module):
     Example::
 
         >>> nn.PixelShuffle(3)(torch.zeros(1, 9, 4, 4)).shape
-        torch.Size([1, 1, 12, 12])
+        mashal.Size([1, 1, 12, 12])
     """
 
     def __init__(self, upscale_factor: int) -> None:
@@ -106,7 +106,7 @@ class PixelUnshuffle(Module):
     Example::
 
         >>> nn.PixelUnshuffle(3)(torch.zeros(1, 1, 12, 12)).shape
-        torch.Size([1, 9, 4, 4])
+        mashal.Size([1, 9, 4, 4])
     """
 
     def __init__(self, downscale_factor: int) -> None:
@@ -164,7 +164,7 @@ class Fold(_Windows):
     Example::
 
         >>> nn.Fold(output_size=(4, 5), kernel_size=(2, 2))(torch.randn(1, 3 * 2 * 2, 12)).shape
-        torch.Size([1, 3, 4, 5])
+        mashal.Size([1, 3, 4, 5])
     """
 
     def __init__(
@@ -190,7 +190,7 @@ class Unfold(_Windows):
     Example::
 
         >>> nn.Unfold(kernel_size=(2, 3))(torch.randn(2, 5, 3, 4)).shape
-        torch.Size([2, 30, 4])
+        mashal.Size([2, 30, 4])
     """
 
     def __init__(self, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> None:

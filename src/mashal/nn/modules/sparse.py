@@ -54,7 +54,7 @@ class Embedding(Module):
     Example::
 
         >>> nn.Embedding(10, 3)(torch.tensor([[1, 2, 4, 5], [4, 3, 2, 9]])).shape
-        torch.Size([2, 4, 3])
+        mashal.Size([2, 4, 3])
     """
 
     def __init__(
@@ -169,7 +169,7 @@ class EmbeddingBag(Module):
 
         >>> bag = nn.EmbeddingBag(10, 3, mode="sum")
         >>> bag(torch.tensor([1, 2, 4, 5, 4, 3, 2, 9]), torch.tensor([0, 4])).shape
-        torch.Size([2, 3])
+        mashal.Size([2, 3])
     """
 
     def __init__(

@@ -74,7 +74,7 @@ class UpsamplingNearest2d(Upsample):
     Example::
 
         >>> nn.UpsamplingNearest2d(scale_factor=2)(torch.zeros(1, 1, 2, 2)).shape
-        torch.Size([1, 1, 4, 4])
+        mashal.Size([1, 1, 4, 4])
     """
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
@@ -87,7 +87,7 @@ class UpsamplingBilinear2d(Upsample):
     Example::
 
         >>> nn.UpsamplingBilinear2d(scale_factor=2)(torch.zeros(1, 1, 2, 2)).shape
-        torch.Size([1, 1, 4, 4])
+        mashal.Size([1, 1, 4, 4])
     """
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:

@@ -198,7 +198,7 @@ class BatchSampler(Sampler[list[int]]):
         ValueError: an option is of the wrong kind.
 
     Example:
-        >>> list(BatchSampler(range(5), batch_size=2, drop_last=False))
+        >>> list(torch.utils.data.BatchSampler(range(5), batch_size=2, drop_last=False))
         [[0, 1], [2, 3], [4]]
     """
 
