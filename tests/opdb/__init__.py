@@ -1,7 +1,7 @@
 """The op table that the tests read: one record per op, many readers (tests/ops/test_*.py).
 
-A record gives samples in a form that belongs to no framework: :class:`T` stands for a tensor, and is turned into the same
-numbers for mashal and for torch. To add an op, add a record to the file of its family; the readers then check its values,
+A record gives samples in a form that belongs to no framework: :class:`T` stands for a tensor, and is turned into the
+same numbers for mashal and for torch. To add an op, add a record to the file of its family; the readers check its values,
 types, strides, gradients of first and second order, shapes on the meta device, in-place and ``out=`` forms, and errors.
 """
 
@@ -44,7 +44,7 @@ class T:
     kind: str = "float"
     grad: bool = True
     values: Any = None
-    # A layout: "transposed" (last two dimensions), "sliced" (every second element of the last), "expanded" (first dimension).
+    # "transposed" (last two dimensions), "sliced" (every second element of the last) or "expanded" (first dimension).
     layout: str = ""
 
     def with_layout(self, layout: str) -> T:
@@ -73,6 +73,8 @@ class Record:
     inplace: Tensor.<name>_ exists. out: ``out=`` is accepted.
     errors: samples that must raise; the class is torch's.
     xfail: reader name -> reason, strict.
+    layouts: in which layouts of the inputs the op is tried; "expanded" repeats rows, which not every op can bear.
+    strides: whether strides are compared; "dense" compares them for contiguous inputs only.
     exact: results must be equal bit for bit.
     """
 
@@ -85,7 +87,8 @@ class Record:
     inplace: bool = False
     out: bool = False
     meta: bool = True
-    strides: bool = True
+    strides: bool | str = True
+    layouts: tuple[str, ...] = ("transposed", "sliced", "expanded")
     errors: list[Sample] = field(default_factory=list)
     xfail: dict[str, str] = field(default_factory=dict)
     exact: bool = False
@@ -114,7 +117,11 @@ def numbers(t: T, dtype: str, seed: int) -> np.ndarray:
         data = rng.uniform(t.low, t.high, t.shape)
     if kind == "bfloat16":
         # NumPy has no bfloat16: float32 values that are exact in it.
-        bits = np.asarray(data, np.float32).view(np.uint32) if np.ndim(data) else np.array(data, np.float32).reshape(1).view(np.uint32)
+        bits = (
+            np.asarray(data, np.float32).view(np.uint32)
+            if np.ndim(data)
+            else np.array(data, np.float32).reshape(1).view(np.uint32)
+        )
         return (bits & np.uint32(0xFFFF0000)).view(np.float32).reshape(np.shape(data))
     return np.asarray(data).astype(kind)
 
@@ -145,9 +152,13 @@ def realise(framework: Any, value: Any, dtype: str, seed: int, requires_grad: bo
     if isinstance(value, D):
         return getattr(framework, value.name)
     if isinstance(value, (list, tuple)):
-        return type(value)(realise(framework, v, dtype, seed + 101 * (i + 1), requires_grad) for i, v in enumerate(value))
+        return type(value)(
+            realise(framework, v, dtype, seed + 101 * (i + 1), requires_grad) for i, v in enumerate(value)
+        )
     if isinstance(value, dict):
-        return {k: realise(framework, v, dtype, seed + 7 * (i + 1), requires_grad) for i, (k, v) in enumerate(value.items())}
+        return {
+            k: realise(framework, v, dtype, seed + 7 * (i + 1), requires_grad) for i, (k, v) in enumerate(value.items())
+        }
     return value
 
 

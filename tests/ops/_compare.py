@@ -43,18 +43,32 @@ def dtype_name(t: Any) -> str:
     return str(t.dtype).split(".")[-1]
 
 
-def assert_same(ours: Any, theirs: Any, record: Record, where: str, tol: float | None = None, strides: bool = False) -> None:
+def _plain(value: Any) -> Any:
+    """What is no tensor, without its framework: dtypes and sizes by name and as tuples."""
+    if type(value).__name__ == "dtype":
+        return str(value).split(".")[-1]
+    return tuple(value) if type(value).__name__ == "Size" else value
+
+
+def assert_same(
+    ours: Any, theirs: Any, record: Record, where: str, tol: float | None = None, strides: bool = False
+) -> None:
     """Values within the record's tolerance; types and shapes equal."""
     a, b = list(tensors_in(ours)), list(tensors_in(theirs))
     if not b:
+        ours, theirs = _plain(ours), _plain(theirs)
         assert ours == theirs or (ours != ours and theirs != theirs), f"{where}: {ours!r} is not {theirs!r}"
         return
     assert len(a) == len(b), f"{where}: {len(a)} results instead of {len(b)}"
     for k, (x, y) in enumerate(zip(a, b, strict=True)):
-        assert tuple(x.shape) == tuple(y.shape), f"{where}: result {k} has shape {tuple(x.shape)}, torch's {tuple(y.shape)}"
+        assert tuple(x.shape) == tuple(y.shape), (
+            f"{where}: result {k} has shape {tuple(x.shape)}, torch's {tuple(y.shape)}"
+        )
         assert dtype_name(x) == dtype_name(y), f"{where}: result {k} is {x.dtype}, torch's {y.dtype}"
         if strides and y.numel() > 0:
-            assert tuple(x.stride()) == tuple(y.stride()), f"{where}: result {k} has strides {x.stride()}, torch's {y.stride()}"
+            assert tuple(x.stride()) == tuple(y.stride()), (
+                f"{where}: result {k} has strides {x.stride()}, torch's {y.stride()}"
+            )
         p, q = to_numpy(x), to_numpy(y)
         if record.exact or p.dtype.kind in "biu":
             assert np.array_equal(p, q, equal_nan=p.dtype.kind in "fc"), f"{where}: result {k} differs: {p} and {q}"
@@ -69,6 +83,11 @@ def assert_same(ours: Any, theirs: Any, record: Record, where: str, tol: float |
         error = np.abs(p[finite] - q[finite]) / np.maximum(1, np.abs(q[finite]))
         worst = error.max() if error.size else 0.0
         assert worst <= limit, f"{where}: result {k} is off by {worst:.3g} (allowed {limit:.3g})\nours {p}\ntorch {q}"
+
+
+def builtin_class(error: BaseException) -> type[BaseException]:
+    """The class that a program not written for one framework would catch."""
+    return next(c for c in type(error).__mro__ if c.__module__ == "builtins")
 
 
 def functions(record: Record) -> tuple[Any, Any]:

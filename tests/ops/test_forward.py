@@ -8,8 +8,11 @@ import pytest
 import torch
 
 import mashal
-from tests.opdb import T, Record, Sample
-from tests.ops._compare import assert_same, both, cases, functions
+from tests.opdb import Record, Sample, T
+from tests.ops._compare import assert_same, both, builtin_class, cases, functions
+
+# torch deprecates some of what is compared.
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
 
 @pytest.mark.parametrize("record", cases(reader="forward"))
@@ -19,7 +22,8 @@ def test_forward(record: Record) -> None:
         for i, sample in enumerate(record.samples):
             a, ka, b, kb = both(record, i, sample, dtype)
             expected = theirs(*b, **kb)
-            assert_same(ours(*a, **ka), expected, record, f"{record.name} {dtype} sample {i}", strides=record.strides)
+            where = f"{record.name} {dtype} sample {i}"
+            assert_same(ours(*a, **ka), expected, record, where, strides=bool(record.strides))
 
 
 def _relayout(value: Any, layout: str) -> Any:
@@ -33,6 +37,8 @@ def _relayout(value: Any, layout: str) -> Any:
 @pytest.mark.parametrize("layout", ["transposed", "sliced", "expanded"])
 @pytest.mark.parametrize("record", cases(reader="layouts"))
 def test_layouts(record: Record, layout: str) -> None:
+    if layout not in record.layouts:
+        pytest.skip("not for this op")
     ours, theirs = functions(record)
     for i, sample in enumerate(record.samples):
         varied = Sample(_relayout(sample.args, layout), {k: _relayout(v, layout) for k, v in sample.kwargs.items()})
@@ -40,10 +46,11 @@ def test_layouts(record: Record, layout: str) -> None:
         try:
             expected = theirs(*b, **kb)
         except RuntimeError as e:
-            with pytest.raises(type(e)):
+            with pytest.raises(builtin_class(e)):
                 ours(*a, **ka)
             continue
-        assert_same(ours(*a, **ka), expected, record, f"{record.name} {layout} sample {i}", strides=record.strides)
+        where = f"{record.name} {layout} sample {i}"
+        assert_same(ours(*a, **ka), expected, record, where, strides=record.strides is True)
 
 
 @pytest.mark.parametrize("record", cases(lambda r: r.meta, reader="meta"))
@@ -84,7 +91,7 @@ def test_inplace(record: Record) -> None:
         try:
             expected = theirs(*b[1:], **kb)
         except RuntimeError as e:
-            with pytest.raises(type(e)):
+            with pytest.raises(builtin_class(e)):
                 ours(*a[1:], **ka)
             continue
         result = ours(*a[1:], **ka)

@@ -12,6 +12,9 @@ import mashal
 from tests.opdb import Record, tensors_in
 from tests.ops._compare import assert_same, both, cases, functions
 
+# torch deprecates some of what is compared.
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
 
 def _cotangents(framework: Any, outs: list[Any], seed: int) -> list[Any]:
     rng = np.random.default_rng(seed)
@@ -20,7 +23,11 @@ def _cotangents(framework: Any, outs: list[Any], seed: int) -> list[Any]:
         data = rng.uniform(-1, 1, tuple(o.shape))
         if "complex" in str(o.dtype):
             data = data + 1j * rng.uniform(-1, 1, tuple(o.shape))
-        t = framework.from_numpy(np.ascontiguousarray(data)) if data.ndim else framework.tensor(data.item(), dtype=o.dtype)
+        t = (
+            framework.from_numpy(np.ascontiguousarray(data))
+            if data.ndim
+            else framework.tensor(data.item(), dtype=o.dtype)
+        )
         result.append(t.to(o.dtype))
     return result
 
@@ -43,7 +50,10 @@ def _gradients(framework: Any, fn: Any, args: Any, kwargs: Any, second: bool) ->
 
 
 def _zero_for_none(grads: list[Any], framework: Any, like: list[Any]) -> list[Any]:
-    return [framework.zeros(tuple(b.shape), dtype=getattr(framework, str(b.dtype).split(".")[1])) if g is None else g for g, b in zip(grads, like, strict=True)]
+    return [
+        framework.zeros(tuple(b.shape), dtype=getattr(framework, str(b.dtype).split(".")[1])) if g is None else g
+        for g, b in zip(grads, like, strict=True)
+    ]
 
 
 @pytest.mark.parametrize("record", cases(lambda r: r.grad, reader="grad"))
@@ -64,7 +74,9 @@ def test_grad(record: Record) -> None:
             if record.second and (got2 or expected2):
                 if not got2 or not expected2:
                     live = [g for g in (got2 or expected2) if g is not None]
-                    assert all(float(g.abs().max()) == 0 for g in live if g.numel()), f"second gradient of {where}: one side has none"
+                    assert all(float(g.abs().max()) == 0 for g in live if g.numel()), (
+                        f"second gradient of {where}: one side has none"
+                    )
                 else:
                     _compare(got2, expected2, record, f"second gradient of {where}")
 
@@ -73,7 +85,9 @@ def _compare(got: list[Any], expected: list[Any], record: Record, where: str) ->
     for k, (x, y) in enumerate(zip(got, expected, strict=True)):
         if x is None or y is None:
             for g in (x, y):
-                assert g is None or g.numel() == 0 or float(g.abs().max()) == 0, f"{where}: input {k} has a gradient on one side only: {g}"
+                assert g is None or g.numel() == 0 or float(g.abs().max()) == 0, (
+                    f"{where}: input {k} has a gradient on one side only: {g}"
+                )
             continue
         # Sums in another order: float64 gradients agree to a few hundred units in the last place.
         assert_same(x, y, record, f"{where}, input {k}", tol=max(1e-10, 10 * record.tol.get("float64", 0)))
