@@ -99,6 +99,23 @@ void merge_dimensions(Plan& plan, IntSpan sizes, const SmallVec<size_t, 6>& orde
     for (size_t k = 0; k < plan.count; k++) plan.operands[k].strides = std::move(strides[k]);
 }
 
+// Whether an operand is walked through memory without gaps, in the order of the loops.
+bool is_linear(const Plan& plan, const Operand& op) {
+    int64_t expected = 1;
+    for (size_t d = 0; d < plan.sizes.size(); d++) {
+        if (op.strides[d] != expected) return false;
+        expected *= plan.sizes[d];
+    }
+    return true;
+}
+
+// Whether an operand repeats itself from row to row.
+bool is_periodic(const Plan& plan, const Operand& op) {
+    for (size_t d = 1; d < plan.sizes.size(); d++)
+        if (op.strides[d] != 0) return false;
+    return true;
+}
+
 // Visits the memory runs of elements [index, index + n) of an operand: f(pointer, stride, length).
 template <class F>
 void for_runs(const Plan& plan, const Operand& op, int64_t index, int64_t n, F&& f) {
@@ -172,37 +189,59 @@ void fill_constant(DType t, char* dst, const unsigned char* value, int64_t n) {
     });
 }
 
+// How one operand reaches the inner loop in one range of elements.
+struct Access {
+    enum Kind : uint8_t {
+        Buffer,    // gathered and cast block by block
+        Constant,  // buffer filled once
+        Linear,    // in place: element i lies at i
+        Row,       // in place within a row
+    } kind = Buffer;
+    ConvertLoop convert = nullptr;
+};
+
 // Runs elements [begin, end).
 void run_range(const Plan& plan, int64_t begin, int64_t end) {
     alignas(64) char buffers[kMaxInputs + 1][kBlock * 16];
     alignas(64) char raw[kBlock * 16];
     const void* in[kMaxInputs];
-    bool row_mode = plan.sizes[0] >= kLongRow;
-    bool one_row = plan.sizes.size() == 1;
-    bool direct[kMaxInputs + 1];
-    bool all_direct = one_row;
+    const int64_t row = plan.sizes[0];
+    const bool by_row = plan.sizes.size() > 1 && row >= kLongRow;
+    // Short rows: whole rows to a block, so that an operand that is the same in each is gathered once.
+    const bool whole_rows = !by_row && plan.sizes.size() > 1 && row <= kBlock / 2;
+    const int64_t block = whole_rows ? kBlock / row * row : kBlock;
+    Access access[kMaxInputs + 1];
+    bool in_place = true;
     for (size_t k = 0; k < plan.count; k++) {
         const Operand& op = plan.operands[k];
-        direct[k] = !op.constant && op.strides[0] == 1 && op.dtype == op.wanted && (row_mode || one_row);
-        if (op.constant) fill_constant(op.wanted, buffers[k], op.value, std::min(kBlock, end - begin));
-        all_direct &= direct[k];
+        Access& a = access[k];
+        if (!op.constant && op.dtype != op.wanted)
+            a.convert = k == 0 ? find_convert_loop(op.wanted, op.dtype) : find_convert_loop(op.dtype, op.wanted);
+        if (op.constant) {
+            a.kind = Access::Constant;
+            fill_constant(op.wanted, buffers[k], op.value, std::min(block, end - begin));
+        } else if (a.convert == nullptr && is_linear(plan, op)) {
+            a.kind = Access::Linear;
+        } else if (a.convert == nullptr && by_row && op.strides[0] == 1) {
+            a.kind = Access::Row;
+        } else if (k > 0 && whole_rows && end - begin > row && is_periodic(plan, op)) {
+            a.kind = Access::Constant;
+            gather(plan, op, 0, std::min(block, plan.numel), a.convert ? raw : buffers[k]);
+            if (a.convert) a.convert(std::min(block, plan.numel), buffers[k], raw);
+        }
+        in_place &= a.kind == Access::Linear;
     }
-    if (all_direct) {
-        for (size_t k = 1; k < plan.count; k++)
-            in[k - 1] = plan.operands[k].data + begin * item_size(plan.operands[k].dtype);
-        plan.loop(end - begin, plan.operands[0].data + begin * item_size(plan.loop_out), in, plan.params);
+    auto linear = [](const Operand& op, int64_t i) { return op.data + i * item_size(op.dtype); };
+    if (in_place) {
+        for (size_t k = 1; k < plan.count; k++) in[k - 1] = linear(plan.operands[k], begin);
+        plan.loop(end - begin, linear(plan.operands[0], begin), in, plan.params);
         return;
     }
-    ConvertLoop to_compute[kMaxInputs + 1] = {};
-    for (size_t k = 1; k < plan.count; k++)
-        if (!plan.operands[k].constant && plan.operands[k].dtype != plan.operands[k].wanted)
-            to_compute[k] = find_convert_loop(plan.operands[k].dtype, plan.operands[k].wanted);
     const Operand& out = plan.operands[0];
-    ConvertLoop from_loop = out.dtype == plan.loop_out ? nullptr : find_convert_loop(plan.loop_out, out.dtype);
-
     for (int64_t i = begin; i < end;) {
-        int64_t n = std::min(kBlock, end - i);
-        if (row_mode) n = std::min(n, plan.sizes[0] - i % plan.sizes[0]);
+        int64_t n = std::min(block, end - i);
+        if (by_row) n = std::min(n, row - i % row);
+        if (whole_rows && i % row != 0) n = std::min(n, row - i % row);  // up to the first whole row
         auto address = [&](const Operand& op) {
             char* p = nullptr;
             for_runs(plan, op, i, 1, [&](char* at, int64_t, int64_t) { p = at; });
@@ -210,29 +249,34 @@ void run_range(const Plan& plan, int64_t begin, int64_t end) {
         };
         for (size_t k = 1; k < plan.count; k++) {
             const Operand& op = plan.operands[k];
-            if (op.constant) {
-                in[k - 1] = buffers[k];
-            } else if (direct[k]) {
-                in[k - 1] = one_row ? op.data + i * item_size(op.dtype) : address(op);
-            } else if (to_compute[k] == nullptr) {
-                gather(plan, op, i, n, buffers[k]);
-                in[k - 1] = buffers[k];
-            } else {
-                const void* from = raw;
-                if ((row_mode || one_row) && op.strides[0] == 1)
-                    from = address(op);
-                else
-                    gather(plan, op, i, n, raw);
-                to_compute[k](n, buffers[k], from);
-                in[k - 1] = buffers[k];
+            switch (access[k].kind) {
+                case Access::Constant:
+                    // A periodic operand starts anywhere only in the part before the first whole row.
+                    in[k - 1] = buffers[k] + (op.constant || !whole_rows ? 0 : i % row * item_size(op.wanted));
+                    break;
+                case Access::Linear: in[k - 1] = linear(op, i); break;
+                case Access::Row: in[k - 1] = address(op); break;
+                case Access::Buffer:
+                    in[k - 1] = buffers[k];
+                    if (access[k].convert == nullptr) {
+                        gather(plan, op, i, n, buffers[k]);
+                    } else if ((by_row || plan.sizes.size() == 1) && op.strides[0] == 1) {
+                        access[k].convert(n, buffers[k], address(op));
+                    } else {
+                        gather(plan, op, i, n, raw);
+                        access[k].convert(n, buffers[k], raw);
+                    }
+                    break;
             }
         }
-        if (direct[0]) {
-            plan.loop(n, one_row ? out.data + i * item_size(out.dtype) : address(out), in, plan.params);
+        if (access[0].kind == Access::Linear) {
+            plan.loop(n, linear(out, i), in, plan.params);
+        } else if (access[0].kind == Access::Row) {
+            plan.loop(n, address(out), in, plan.params);
         } else {
             plan.loop(n, buffers[0], in, plan.params);
-            if (from_loop != nullptr) {
-                from_loop(n, raw, buffers[0]);
+            if (access[0].convert != nullptr) {
+                access[0].convert(n, raw, buffers[0]);
                 scatter(plan, out, i, n, raw);
             } else {
                 scatter(plan, out, i, n, buffers[0]);
@@ -276,9 +320,55 @@ Tensor safe_input(const Call& call, const Tensor& t) {
     return t;
 }
 
+// The most common call without the machinery: contiguous CPU tensors of one shape and one type that the loop reads as
+// they are, and a fresh result. Returns false for anything else.
+bool run_simple(Call& call) {
+    const Primitive& p = call.op;
+    if (call.in_place || call.out_given || p.promotion == Promotion::Where) return false;
+    const TensorObj* first = nullptr;
+    const void* in[kMaxInputs];
+    double params[4];
+    size_t n_inputs = 0, n_params = 0;
+    for (size_t i = 0; i < call.args.size(); i++) {
+        const Value& v = call.args[i];
+        if (p.tensor_args >> i & 1) {
+            if (!v.is_tensor()) return false;
+            const TensorObj* t = v.tensor_obj();
+            if (first == nullptr) first = t;
+            if (!t->contiguous || t->dtype != first->dtype || !(t->sizes == first->sizes)) return false;
+            in[n_inputs++] = static_cast<const char*>(t->storage->data()) + t->offset * item_size(t->dtype);
+        } else if (v.tag() == Value::Tag::Int || v.tag() == Value::Tag::Float) {
+            if (n_params == 4) return false;
+            params[n_params++] = v.real();
+        } else if (v.is_number()) {
+            return false;
+        }
+    }
+    DType type = first->dtype, written;
+    if ((type != DType::F32 && type != DType::F64) || first->storage->device() != Device{}) return false;
+    PointwiseLoop loop = p.find_loop(type, &written);
+    if (loop == nullptr || written != output_type(p.promotion, type)) return false;
+    Tensor out = empty(first->sizes, written);
+    int64_t numel = first->numel;
+    char* to = out.data<char>();
+    if (numel <= kGrain) {
+        if (numel > 0) loop(numel, to, in, params);
+    } else {
+        AllowThreads threads(true);
+        parallel_for(0, numel, kGrain, [&](int64_t b, int64_t e) {
+            const void* from[kMaxInputs];
+            for (size_t k = 0; k < n_inputs; k++) from[k] = static_cast<const char*>(in[k]) + b * item_size(type);
+            loop(e - b, to + b * item_size(written), from, params);
+        });
+    }
+    call.out.push_back(std::move(out));
+    return true;
+}
+
 }  // namespace
 
 void run_pointwise(Call& call) {
+    if (run_simple(call)) return;
     const Primitive& p = call.op;
     SmallVec<const Value*, kMaxInputs> inputs;
     for (size_t i = 0; i < p.schema.args.size(); i++)
@@ -318,13 +408,17 @@ void run_pointwise(Call& call) {
             lead = &t;
             continue;
         }
-        if (t.dim() > 0 && lead->dim() > 0)
-            MASHAL_CHECK(t.device() == lead->device(), call.name(),
-                         "Expected all tensors to be on the same device, but found at least two devices, ",
-                         device_text(lead->device()), " and ", device_text(t.device()));
         if (!(t.sizes() == lead->sizes())) same_shape = false;
-        if (lead->dim() == 0 && t.dim() > 0) lead = &t;
+        if (lead->dim() == 0 && (t.dim() > 0 || lead->device() == Device{})) lead = &t;
     }
+    auto check_device = [&](const Tensor& t) {
+        MASHAL_CHECK(t.device() == lead->device(), call.name(),
+                     "Expected all tensors to be on the same device, but found at least two devices, ",
+                     device_text(lead->device()), " and ", device_text(t.device()));
+    };
+    if (lead != nullptr)  // a number on the CPU goes with any device
+        for (const Tensor& t : tensors)
+            if (t.defined() && (t.dim() > 0 || t.device() != Device{})) check_device(t);
     MASHAL_CHECK_AS(Type, lead != nullptr, call.name(), "at least one argument must be a Tensor");
     Device device = lead->device();
     IntVec sizes = lead->sizes();
@@ -336,13 +430,18 @@ void run_pointwise(Call& call) {
     bool user_output = call.in_place || call.out_given;
     if (user_output) {
         Tensor& target = call.out[0];
+        check_device(target);
         MASHAL_CHECK(can_cast(result, target.dtype()), call.name(), "result type ", dtype_legacy_name(result),
                      " can't be cast to the desired output type ", dtype_legacy_name(target.dtype()));
         if (call.in_place)
             MASHAL_CHECK(equal(target.sizes(), sizes), call.name(), "output with shape ", shape_text(target.sizes()),
                          " doesn't match the broadcast shape ", shape_text(sizes));
-        else
+        else {
+            for (const Tensor& t : tensors)
+                MASHAL_CHECK(!t.is_same(target) || equal(target.sizes(), sizes), call.name(), "output with shape ",
+                             shape_text(target.sizes()), " doesn't match the broadcast shape ", shape_text(sizes));
             resize_output(call.name(), target, sizes);
+        }
         for (Tensor& t : tensors)
             if (t.defined()) t = safe_input(call, t);
         plain &= target.is_contiguous();
