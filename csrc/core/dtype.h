@@ -119,7 +119,7 @@ decltype(auto) visit_floating(std::string_view op, DType t, F&& f) {
     switch (t) {
         case DType::F32: return f(float{});
         case DType::F64: return f(double{});
-        default: raise_error(ErrorKind::Runtime, op, "not implemented for '", dtype_legacy_name(t), "'");
+        default: raise_error(ErrorKind::NotImplemented, op, "not implemented for '", dtype_legacy_name(t), "'");
     }
 }
 

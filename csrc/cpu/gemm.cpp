@@ -315,7 +315,7 @@ void visit_gemm_type(DType t, F&& f) {
         case DType::F64: return f(double{});
         case DType::C64: return f(c64{});
         case DType::C128: return f(c128{});
-        default: raise_error(ErrorKind::Runtime, "matmul", "not implemented for '", dtype_legacy_name(t), "'");
+        default: raise_error(ErrorKind::NotImplemented, "matmul", "not implemented for '", dtype_legacy_name(t), "'");
     }
 }
 

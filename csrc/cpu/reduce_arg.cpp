@@ -144,7 +144,8 @@ void arg_reduce(const Tensor& input, int64_t dim, bool largest, Tensor* values, 
 }
 
 void check_arg(Call& c, const Tensor& input, bool whole, int64_t dim) {
-    MASHAL_CHECK(!is_complex(input.dtype()), c.name(), "not implemented for '", dtype_legacy_name(input.dtype()), "'");
+    MASHAL_CHECK_AS(NotImplemented, !is_complex(input.dtype()), c.name(), "not implemented for '",
+                    dtype_legacy_name(input.dtype()), "'");
     if (whole)
         MASHAL_CHECK_AS(Index, input.numel() != 0, c.name(),
                         "Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with "

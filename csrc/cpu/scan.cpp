@@ -24,7 +24,7 @@ void scan(Call& c, Scan op, const Tensor& input, DType loop, const Tensor& out, 
     const Tensor target = out.dtype() == loop ? out : empty(out.sizes(), loop);
     const Layout at(source, dim);
     const ScanLoop run = MASHAL_SELECT(scan_loop)(op, loop);
-    MASHAL_CHECK(run != nullptr, c.name(), "not implemented for '", dtype_legacy_name(loop), "'");
+    MASHAL_CHECK_AS(NotImplemented, run != nullptr, c.name(), "not implemented for '", dtype_legacy_name(loop), "'");
     if (input.numel() > 0) {
         const char* x = source.data<char>();
         char* y = target.data<char>();
@@ -65,7 +65,8 @@ void sum_kernel(Call& c, Scan op) {
 void max_shape(Call& c) {
     const Tensor input = c.tensor(0);
     wrap_dim(c.name(), c.i64(1), input.dim());
-    MASHAL_CHECK(!is_complex(input.dtype()), c.name(), "not implemented for '", dtype_legacy_name(input.dtype()), "'");
+    MASHAL_CHECK_AS(NotImplemented, !is_complex(input.dtype()), c.name(), "not implemented for '",
+                    dtype_legacy_name(input.dtype()), "'");
     c.result(input.sizes(), input.dtype(), input.device());
     c.result(input.sizes(), DType::I64, input.device());
 }
@@ -79,7 +80,8 @@ void max_kernel(Call& c, Scan op) {
 void logsumexp_shape(Call& c) {
     const Tensor input = c.tensor(0);
     wrap_dim(c.name(), c.i64(1), input.dim());
-    MASHAL_CHECK(is_floating(input.dtype()), c.name(), "not implemented for '", dtype_legacy_name(input.dtype()), "'");
+    MASHAL_CHECK_AS(NotImplemented, is_floating(input.dtype()), c.name(), "not implemented for '",
+                    dtype_legacy_name(input.dtype()), "'");
     c.result(input.sizes(), input.dtype(), input.device());
 }
 

@@ -33,6 +33,33 @@ bool on_meta(const Call& call) {
     return false;
 }
 
+// A kernel reads its inputs, and meta tensors have nothing to read.
+void check_readable(const Call& call) {
+    auto check = [&](const TensorObj* t) {
+        MASHAL_CHECK_AS(NotImplemented, t == nullptr || !t->device().is_meta(), call.name(),
+                        call.specs.empty() ? "the result depends on the data, which meta tensors do not have"
+                                           : "Expected all tensors to be on the same device, but found meta and cpu");
+    };
+    for (const Value& v : call.args) {
+        if (v.is_tensor()) check(v.tensor_obj());
+        if (v.tag() == Value::Tag::Tensors)
+            for (const Tensor& t : v.tensor_list()) check(t.get());
+    }
+}
+
+// Whether a target shares memory with an input, or with an earlier target: resizing it in place would change that too.
+bool shares_storage(const Call& call, const Tensor& target) {
+    for (const Value& v : call.args) {
+        if (v.is_tensor() && v.tensor_obj()->storage == target->storage) return true;
+        if (v.tag() == Value::Tag::Tensors)
+            for (const Tensor& t : v.tensor_list())
+                if (t.defined() && t->storage == target->storage) return true;
+    }
+    for (const Tensor& t : call.out)
+        if (t->storage == target->storage) return true;
+    return false;
+}
+
 // True when the kernel must not write into the user's tensor itself: other layout than announced, or memory shared with
 // an input.
 bool needs_temporary(const Call& call, const Tensor& target, const TensorSpec& spec, bool in_place_ok) {
@@ -52,7 +79,7 @@ void check_devices(const Call& call) {
     const Tensor* first = nullptr;
     Tensor held;
     auto check = [&](const Tensor& t) {
-        if (!t.defined() || t.dim() == 0) return;
+        if (!t.defined() || (t.dim() == 0 && t.device() == Device{})) return;  // a CPU number goes anywhere
         if (first == nullptr) {
             held = t;
             first = &held;
@@ -126,6 +153,7 @@ Primitive::Primitive(Schema s, Family f, Promotion p) : schema(std::move(s)), fa
         shape = fns->shape;
         kernel = fns->kernel;
         in_place_ok = fns->in_place_ok;
+        overlap_ok = fns->overlap_ok;
     }
 }
 
@@ -191,11 +219,17 @@ void Primitive::run_general(Call& call) const {
                     MASHAL_CHECK(equal(targets[i].sizes(), spec.sizes), name, "the result shape ",
                                  shape_text(spec.sizes), " doesn't match the in-place tensor of shape ",
                                  shape_text(targets[i].sizes()));
-                else
-                    resize_output(name, targets[i], spec.sizes);
+                MASHAL_CHECK(targets[i].device() == spec.device, name,
+                             "Expected out tensor to be on the device of the result, ", device_text(spec.device),
+                             ", but it is on ", device_text(targets[i].device()));
                 MASHAL_CHECK(can_cast(spec.dtype, targets[i].dtype()), name, "result type ",
                              dtype_legacy_name(spec.dtype), " can't be cast to the desired output type ",
                              dtype_legacy_name(targets[i].dtype()));
+                if (call.out_given && shares_storage(call, targets[i]) && !equal(targets[i].sizes(), spec.sizes)) {
+                    call.out.push_back(make_tensor(spec));  // resized after the kernel
+                    continue;
+                }
+                if (call.out_given) resize_output(name, targets[i], spec.sizes);
                 if (!needs_temporary(call, targets[i], spec, in_place_ok)) {
                     call.out.push_back(targets[i]);
                     continue;
@@ -207,6 +241,7 @@ void Primitive::run_general(Call& call) const {
     if (!call.out.empty() && on_meta(call)) {
         // Shapes are all there is.
     } else if (kernel != nullptr) {
+        check_readable(call);
         kernel(call);
     } else {
         MASHAL_CHECK_AS(NotImplemented, static_cast<bool>(foreign_kernel), name, "has no kernel for the CPU");
@@ -214,7 +249,7 @@ void Primitive::run_general(Call& call) const {
     }
     for (size_t i = 0; i < targets.size(); i++) {
         if (targets[i].is_same(call.out[i])) continue;
-        if (call.specs.empty() && call.out_given) resize_output(name, targets[i], call.out[i].sizes());
+        if (call.out_given) resize_output(name, targets[i], call.out[i].sizes());
         if (!targets[i].device().is_meta()) copy_into(targets[i], call.out[i]);
         call.out[i] = targets[i];
     }
@@ -225,7 +260,7 @@ void Primitive::run(Call& call) const {
     bool writes = call.in_place || call.out_given;
     if (writes) [[unlikely]] {
         for (const Tensor& t : call.out) {
-            check_writable(name, t);
+            if (!overlap_ok) check_writable(name, t);
             if (call.out_given)
                 MASHAL_CHECK(!(grad_modes().grad && (records || tensor_requires_grad(t))), name,
                              "functions with out=... arguments don't support automatic differentiation, but one of the "
@@ -250,7 +285,9 @@ void Primitive::run(Call& call) const {
         link_views(call);
     else if (grad_modes().inference && !writes)
         for (const Tensor& t : call.out) t->is_inference = true;
-    if (node) end_record(call, node);
+    // A view op may find nothing to do and return its input (`real` of a real tensor): that is no step of the graph.
+    if (node && !(family == Family::View && call.out.size() == 1 && call.out[0].is_same(call.tensor(0))))
+        end_record(call, node);
 }
 
 }  // namespace mashal

@@ -63,6 +63,8 @@ public:
     virtual uint64_t saved_args(size_t input) const = 0;
     virtual uint64_t saved_shapes(size_t input) const = 0;
     virtual bool saves_outputs(size_t input) const = 0;
+    // Whether there is a rule for the gradient of argument `input`.
+    virtual bool covers(size_t input) const = 0;
     // Gradients of every tensor argument with needs bit set, into `grads` (slots in the node's edge order).
     virtual void apply(PrimNode& node, std::span<const Tensor> out_grads, std::span<Tensor> grads) const = 0;
 };
@@ -91,6 +93,7 @@ public:
     bool differentiable = false;  // has a vjp
     std::string no_gradient;      // why there is none
     bool in_place_ok = false;
+    bool overlap_ok = false;   // an element may be written several times (fills)
     bool mutates = false;      // name ends in `_`: always writes into args[0]
     std::string loop;          // pointwise: name of the inner loop
     uint32_t tensor_args = 0;  // bit i: argument i is a Tensor or Tensor[]
@@ -120,6 +123,7 @@ struct OpFunctions {
     ShapeFn shape = nullptr;
     KernelFn kernel = nullptr;
     bool in_place_ok = false;  // the kernel may be given args[0] itself as out[0]
+    bool overlap_ok = false;   // elements of args[0] may share memory: all are written with one value
 };
 struct OpRegistration {
     OpRegistration(const char* name, OpFunctions fns);

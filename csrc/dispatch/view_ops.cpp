@@ -213,7 +213,8 @@ void unsqueeze(Call& c) {
     Tensor t = c.tensor(0);
     auto d = static_cast<size_t>(wrap_dim(c.name(), c.i64(1), t.dim() + 1));
     IntVec sizes = t.sizes(), strides = t.strides();
-    int64_t stride = d < sizes.size() ? sizes[d] * strides[d] : 1;
+    int64_t stride = 1;
+    if (d < sizes.size()) (void)__builtin_mul_overflow(sizes[d], strides[d], &stride);  // wraps only without elements
     sizes.insert(d, 1);
     strides.insert(d, stride);
     put(c, sizes, strides, t->offset);
@@ -253,7 +254,7 @@ void unfold(Call& c) {
     int64_t stride = t.dim() == 0 ? 1 : strides[d];
     if (t.dim() > 0) {
         sizes[d] = (size - window) / step + 1;
-        strides[d] *= step;
+        if (__builtin_mul_overflow(strides[d], step, &strides[d])) strides[d] = 1;  // one window: never stepped
     }
     sizes.push_back(window);
     strides.push_back(stride);
@@ -276,12 +277,13 @@ void split_with_sizes(Call& c) {
     MASHAL_CHECK(t.dim() > 0, c.name(), "expects at least a 1-dimensional tensor");
     auto d = static_cast<size_t>(wrap_dim(c.name(), c.i64(2), t.dim()));
     int64_t total = 0;
+    bool overflow = false;
     for (int64_t p : parts) {
         MASHAL_CHECK(p >= 0, c.name(), "expects split_sizes to have only non-negative entries, got ",
                      shape_text(parts));
-        total += p;
+        overflow |= __builtin_add_overflow(total, p, &total);
     }
-    MASHAL_CHECK(total == t.sizes()[d], c.name(), "expects split_sizes to sum exactly to ", t.sizes()[d],
+    MASHAL_CHECK(!overflow && total == t.sizes()[d], c.name(), "expects split_sizes to sum exactly to ", t.sizes()[d],
                  " (input tensor's size at dimension ", d, "), but got split_sizes=", shape_text(parts));
     IntVec sizes = t.sizes();
     int64_t start = 0;
@@ -331,6 +333,10 @@ void view_as_complex(Call& c) {
 template <int part>
 void complex_part(Call& c) {
     Tensor t = c.tensor(0);
+    if (part == 0 && !is_complex(t.dtype())) {
+        c.out.push_back(alias(t));  // real already
+        return;
+    }
     MASHAL_CHECK(is_complex(t.dtype()), c.name(), "is only implemented for tensors with complex dtypes, got input ",
                  text(t));
     IntVec strides = t.strides();

@@ -375,6 +375,12 @@ PyObject* primitive_info(PyObject* self, void*) {
         put("family", checked(PyUnicode_FromString(families[static_cast<int>(p.family)])));
         put("differentiable", PyRef::borrow(p.differentiable ? Py_True : Py_False));
         put("no_gradient", checked(PyUnicode_FromString(p.no_gradient.c_str())));
+        PyRef covered = checked(PyList_New(0));
+        for (size_t i = 0; i < p.schema.args.size(); i++)
+            if (p.vjp && p.tensor_args >> i & 1 && p.vjp->covers(i))
+                check_status(
+                    PyList_Append(covered.get(), checked(PyUnicode_FromString(p.schema.args[i].name.c_str())).get()));
+        put("gradient_of", std::move(covered));
         put("has_shape_rule",
             PyRef::borrow(p.shape || p.foreign_shape || p.family != Family::General ? Py_True : Py_False));
         bool kernel = p.kernel || p.foreign_kernel;

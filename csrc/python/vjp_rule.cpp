@@ -25,6 +25,7 @@ public:
 
     uint64_t saved_args(size_t input) const override { return of(input) ? of(input)->args : 0; }
     uint64_t saved_shapes(size_t input) const override { return of(input) ? of(input)->shapes : 0; }
+    bool covers(size_t input) const override { return of(input) != nullptr; }
     bool saves_outputs(size_t input) const override { return of(input) && of(input)->outputs; }
 
     void apply(PrimNode& node, std::span<const Tensor> gs, std::span<Tensor> grads) const override {

@@ -1,7 +1,7 @@
 """The op table that the tests read: one record per op, many readers (tests/ops/test_*.py).
 
 A record gives samples in a form that belongs to no framework: :class:`T` stands for a tensor, and is turned into the
-same numbers for mashal and for torch. To add an op, add a record to the file of its family; the readers check its values,
+same numbers for mashal and for torch. To add an op, add a record to the file of its family; the readers check values,
 types, strides, gradients of first and second order, shapes on the meta device, in-place and ``out=`` forms, and errors.
 """
 

@@ -8,6 +8,7 @@ tables below.
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -53,12 +54,14 @@ def op(
     out: bool = True,
     namespace: str | None = None,
     loop: str | None = None,
+    dynamic: str = "",
 ) -> Callable[[Callable[[], None]], _core.Primitive]:
     """Declares a primitive. The decorated function's only content is its docstring.
 
     ``family`` and ``promotion`` choose the front door (see ``csrc/dispatch/primitive.h``); ``function``, ``method`` and
     ``inplace`` say where the op is offered; ``namespace="nn"`` (or a leading underscore) keeps it out of ``mashal`` and
     ``Tensor``: it is then reached as ``mashal._ops.<name>``. ``loop`` names the inner loop if it differs from the op.
+    ``dynamic`` says why there is no shape rule: how the results' shapes depend on data.
     """
 
     def declare(fn: Callable[[], None]) -> _core.Primitive:
@@ -67,6 +70,7 @@ def op(
         # Indented like the rest of the docstring: whoever shows it removes the margin.
         primitive.__doc__ = f"{schema}\n\n    {fn.__doc__ or ''}"
         primitive.__module__ = "mashal"
+        primitive.dynamic = dynamic
         primitive._takes_out = out  # for the stubs
         hidden = namespace is not None or name.startswith("_")
         primitives[name] = primitive
@@ -128,13 +132,46 @@ def _with_out(fn: Callable[..., Any], name: str) -> Callable[..., Any]:
             for theirs, ours in (("axis", "dim"), ("keepdims", "keepdim")):
                 if theirs in kwargs:
                     kwargs[ours] = kwargs.pop(theirs)
-        if out is None:
-            return fn(*args, **kwargs)
-        with _core.no_grad_guard():
-            result = fn(*args, **kwargs)
+        try:
+            if out is None:
+                return fn(*args, **kwargs)
+            with _core.no_grad_guard():
+                result = fn(*args, **kwargs)
+        except AttributeError as e:
+            name_argument(fn, name, args, kwargs, e)
+            raise
         return write_out(name, out, result)
 
     return call
+
+
+def checked(fn: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """The function that a user calls for a composite: a wrong argument is named, as primitives do."""
+    if hasattr(fn, "__wrapped__"):
+        return fn  # looks after that itself, with ``out``
+
+    @functools.wraps(fn)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return fn(*args, **kwargs)
+        except AttributeError as e:
+            name_argument(fn, name, args, kwargs, e)
+            raise
+
+    return call
+
+
+def name_argument(fn: Callable[..., Any], name: str, args: tuple[Any, ...], kwargs: dict[str, Any], e: AttributeError) -> None:
+    """Raises TypeError if what lacks an attribute is an argument of the call, or an item of one.
+
+    Looked at only after something has failed: a composite pays nothing for it.
+    """
+    signature = inspect.signature(fn)
+    for parameter, value in signature.bind(*args, **kwargs).arguments.items():
+        if value is e.obj or (isinstance(value, (list, tuple)) and any(item is e.obj for item in value)):
+            annotation = str(signature.parameters[parameter].annotation)
+            wanted = "dtype" if parameter == "dtype" else "Tensor" if annotation == "Any" else annotation
+            raise TypeError(f"{name}(): argument '{parameter}' must be {wanted}, not {type(e.obj).__name__}") from None
 
 
 def write_out(name: str, out: Any, result: Any) -> Any:
@@ -162,7 +199,11 @@ def write_out(name: str, out: Any, result: Any) -> Any:
 def _in_place(fn: Callable[..., Any], name: str) -> Callable[..., Any]:
     @functools.wraps(fn)
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        result = fn(self, *args, **kwargs)
+        # Backward may need what is about to be overwritten.
+        records = _core.is_grad_enabled() and any(
+            isinstance(t, _core.Tensor) and t.requires_grad for t in (self, *args, *kwargs.values())
+        )
+        result = fn(self.clone() if records else self, *args, **kwargs)
         if result.shape != self.shape:
             raise RuntimeError(f"{name}_: output with shape {tuple(self.shape)} doesn't match {tuple(result.shape)}")
         if not _core.can_cast(result.dtype, self.dtype):
@@ -208,6 +249,11 @@ def _nondifferentiable(self: Any, reason: str) -> None:
     self._set_no_gradient(reason)
 
 
+def _constant(self: Any, *arguments: str) -> None:
+    """Names tensor arguments that get no gradient although others of the op do (targets, running statistics)."""
+    self.constants = frozenset(arguments)
+
+
 def _shape(self: Any, fn: F) -> F:
     """The shape rule, for ops whose kernel has none in C++: arguments to ``(shape, dtype)`` or a list of such."""
     self._set_shape(fn)
@@ -231,5 +277,6 @@ def _returns(self: Any, result_type: Any) -> None:
     self._result_type = result_type
 
 
-for _method in (_vjp, _nondifferentiable, _shape, _cpu, _overloaded, _returns):
+_core.Primitive.constants = frozenset()
+for _method in (_vjp, _nondifferentiable, _constant, _shape, _cpu, _overloaded, _returns):
     setattr(_core.Primitive, _method.__name__.removeprefix("_"), _method)

@@ -447,3 +447,16 @@ def vander(x: Tensor, N: int | None = None, *, increasing: bool = False) -> Tens
         result[:, 0] = 1
         result = result.cumprod(1)
     return result if increasing else result.flip(1)
+
+
+@composite()
+def scalar_tensor(s: float, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """A 0-d tensor of the default floating type, whatever the number's.
+
+    Example:
+        >>> import mashal
+        >>> mashal.scalar_tensor(3)
+        tensor(3.)
+    """
+    out = full((), s, dtype=dtype or _core.get_default_dtype(), device=device)
+    return out.requires_grad_() if requires_grad else out

@@ -123,7 +123,7 @@ def embedding_bag(
         )
     bags = offsets.shape[0] - 1 if include_last_offset else offsets.shape[0]
     starts = offsets.to(_core.int64)
-    if bags > 0 and int(starts[0]) != 0:
+    if bags > 0 and not starts.is_meta and int(starts[0]) != 0:
         raise RuntimeError(f"embedding_bag: offsets[0] has to be 0, got {int(starts[0])}")
     # The bag of an index is the number of bags that start at or before it, less one.
     positions = arange(indices.shape[0], device=indices.device)

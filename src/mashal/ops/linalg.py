@@ -69,7 +69,7 @@ def matrix_exp(input: Tensor) -> Tensor:
                 [0., 1.]])
     """
     _check_square("matrix_exp", input)
-    if input.numel() == 0:
+    if input.numel() == 0 or input.is_meta:
         return input.clone()
     size = float(input.detach().abs().sum(-1).amax())
     halvings = max(0, math.ceil(math.log2(size / 0.5))) if 0 < size < math.inf else 0

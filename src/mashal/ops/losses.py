@@ -38,6 +38,10 @@ def _nll_loss_backward() -> None:
     """
 
 
+_nll_loss.constant("target", "weight")
+_nll_loss_backward.constant("target", "weight", "total_weight")
+
+
 @_nll_loss.vjp("input")
 def _(gs: Any, input_shape: Any, target: Tensor, weight: Any, reduction: int, ignore_index: int, outs: Any) -> Tensor:
     return _nll_loss_backward(gs[0], target, weight, outs[1], input_shape, reduction, ignore_index)
@@ -98,6 +102,7 @@ def _cross_entropy_backward() -> None:
     """
 
 
+_cross_entropy.constant("target", "weight")
 _cross_entropy_backward.nondifferentiable("used only where its result need not be differentiated")
 
 

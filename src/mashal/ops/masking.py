@@ -70,7 +70,7 @@ def masked_fill_(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     return _masked_fill_(input, mask, value)
 
 
-@op("masked_select(Tensor input, Tensor mask) -> Tensor")
+@op("masked_select(Tensor input, Tensor mask) -> Tensor", dynamic="as long as the mask has ones")
 def masked_select() -> None:
     """The elements of ``input`` where ``mask`` is true, as a vector in row-major order; the two are broadcast together.
 
@@ -118,7 +118,7 @@ def _(g: Tensor, mask: Tensor, source_shape: tuple[int, ...]) -> Tensor:
     return cat([used, g.new_zeros(count - used.numel())]).view(source_shape)
 
 
-@op("_nonzero(Tensor input) -> Tensor")
+@op("_nonzero(Tensor input) -> Tensor", dynamic="as many rows as elements that are not zero")
 def _nonzero() -> None:
     """Positions of elements that are not zero, one row each; see ``nonzero``.
 

@@ -361,7 +361,7 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
     return (input @ _rows(other).transpose(0, 1)).reshape(*input.shape[:-1], *other.shape[:-1])
 
 
-@composite(method=True)
+@composite(method=True, out=True)
 def kron(input: Tensor, other: Tensor) -> Tensor:
     """Kronecker product: blocks of ``other`` scaled by the elements of ``input``; missing dimensions count as 1.
 

@@ -168,7 +168,7 @@ def tile(input: Tensor, *dims: Any) -> Tensor:
     return repeat(input, (1,) * (input.dim() - len(times)) + times)
 
 
-@op("_repeat_interleave(Tensor repeats, int? output_size=None) -> Tensor")
+@op("_repeat_interleave(Tensor repeats, int? output_size=None) -> Tensor", dynamic="as long as the sum of the repeats")
 def _repeat_interleave() -> None:
     """The index ``i``, ``repeats[i]`` times, for every i; see ``repeat_interleave``.
 

@@ -122,7 +122,7 @@ def _sample_dirichlet(input: Tensor, generator: Any = None) -> Tensor:
     return sample.clamp(2.0**-126, 1 - 2.0**-24)
 
 
-@op("_sampled(Tensor input, Tensor[] parameters) -> Tensor", out=False)
+@op("_sampled(Tensor input, Tensor[] parameters) -> Tensor", out=False, dynamic="none is made: it is the input's")
 def _sampled() -> None:
     """``input``, as a sample whose ``parameters`` get a zero gradient. Shares memory with ``input``."""
 

@@ -76,7 +76,7 @@ def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right:
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)
 
 
-@op("bincount(Tensor input, Tensor? weights=None, int minlength=0) -> Tensor")
+@op("bincount(Tensor input, Tensor? weights=None, int minlength=0) -> Tensor", dynamic="as long as the largest number")
 def bincount() -> None:
     """How often each number occurs in a vector of non-negative ints; with ``weights``, the sums of the weights.
 
@@ -111,7 +111,10 @@ def histc() -> None:
 histc.nondifferentiable("counts are piecewise constant")
 
 
-@op("_unique(Tensor input, bool return_inverse, bool return_counts) -> (Tensor, Tensor, Tensor)")
+@op(
+    "_unique(Tensor input, bool return_inverse, bool return_counts) -> (Tensor, Tensor, Tensor)",
+    dynamic="as long as there are distinct elements",
+)
 def _unique() -> None:
     """Sorted distinct elements, and if wanted where each went and how often it occurs (else empty); see ``unique``.
 
@@ -122,7 +125,7 @@ def _unique() -> None:
     """
 
 
-@op("_unique_dim(Tensor input, int dim) -> (Tensor, Tensor, Tensor)")
+@op("_unique_dim(Tensor input, int dim) -> (Tensor, Tensor, Tensor)", dynamic="as long as there are distinct elements")
 def _unique_dim() -> None:
     """Distinct slices in lexicographic order, where each went, and how often it occurs; see ``unique``.
 
@@ -134,7 +137,10 @@ def _unique_dim() -> None:
     """
 
 
-@op("_unique_consecutive(Tensor input, int? dim=None) -> (Tensor, Tensor, Tensor)")
+@op(
+    "_unique_consecutive(Tensor input, int? dim=None) -> (Tensor, Tensor, Tensor)",
+    dynamic="as long as there are distinct elements",
+)
 def _unique_consecutive() -> None:
     """The first of every run of equal elements or slices, its number, and its length; see ``unique_consecutive``.
 

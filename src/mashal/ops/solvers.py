@@ -326,6 +326,9 @@ def _(input: Tensor, cutoff: Tensor, hermitian: bool) -> Tensor:
     return (adjoint(vh) * (1.0 / s).masked_fill(small, 0.0).unsqueeze(-2)) @ adjoint(u)
 
 
+_pinv.constant("cutoff")
+
+
 @_pinv.vjp("input")
 def _(g: Tensor, input: Tensor, out: Tensor) -> Tensor:
     gh, oh = adjoint(g), adjoint(out)

@@ -171,13 +171,13 @@ def cov(
             raise RuntimeError(
                 f"cov(): expected {name} to have {n} elements, one for each observation, got {w.numel()}"
             )
-        if bool((w < 0).any()):
+        if not w.is_meta and bool((w < 0).any()):
             raise RuntimeError(f"cov(): {name} cannot be negative")
         if w.is_floating_point() == (name == "fweights"):
             raise RuntimeError(f"cov(): {name} has the wrong dtype: got {w.dtype}")
         weight = w if weight is None else weight * w
     total: Any = n if weight is None else weight.sum()
-    if weight is not None and bool(total == 0):
+    if weight is not None and not weight.is_meta and bool(total == 0):
         raise RuntimeError("cov(): weights sum to zero, can't be normalized")
     mean = (x if weight is None else x * weight).sum(1, keepdim=True) / total
     if correction and weight is not None and aweights is not None:
@@ -292,7 +292,7 @@ def _quantile(
         raise RuntimeError(f"{name}() q must be a scalar or 1D tensor")
     if q.dtype != input.dtype:
         raise RuntimeError(f"{name}() q tensor must be same dtype as the input tensor")
-    if bool(((q < 0) | (q > 1)).any()):
+    if not q.is_meta and bool(((q < 0) | (q > 1)).any()):
         raise RuntimeError(f"{name}() q values must be in the range [0, 1]")
     ndim = input.ndim
     if dim is None:
