@@ -10,8 +10,12 @@ namespace mashal {
 namespace {
 // Tensor objects come and go with every operation: a small free list per thread spares malloc.
 struct ObjectPool {
+#ifdef __SANITIZE_ADDRESS__
+    static constexpr int kKept = 0;  // so that a use after free is seen
+#else
     static constexpr int kKept = 128;
-    void* items[kKept];
+#endif
+    void* items[kKept + 1];
     int count = 0;
     ~ObjectPool() {
         while (count) ::operator delete(items[--count]);
@@ -45,9 +49,24 @@ std::ostream& operator<<(std::ostream& out, TensorText t) {
     return out << shape_text(t.t.sizes()) << ' ' << dtype_name(t.t.dtype());
 }
 
+// Sets of dimensions are kept in the bits of a word.
+static void check_rank(size_t ndim) {
+    MASHAL_CHECK(ndim <= kMaxDims, "", "a tensor has at most ", kMaxDims, " dimensions, got ", ndim);
+}
+
 void TensorObj::geometry_changed() {
+    check_rank(sizes.size());
     numel = 1;
-    for (int64_t s : sizes) numel *= s;
+    bool overflow = false, none = false;
+    for (int64_t s : sizes) {
+        overflow |= __builtin_mul_overflow(numel, s, &numel);
+        none |= s == 0;
+    }
+    if (overflow) [[unlikely]] {
+        // An expanded or meta tensor may name more elements than can be counted.
+        MASHAL_CHECK(none, "", "size is too large for a tensor: ", shape_text(sizes));
+        numel = 0;
+    }
     contiguous = true;
     int64_t expected = 1;
     if (numel == 0) return;
@@ -71,7 +90,7 @@ int64_t checked_numel(std::string_view op, IntSpan sizes) {
     }
     if (zero) return 0;
     for (int64_t s : sizes)
-        MASHAL_CHECK(!__builtin_mul_overflow(n, s, &n) && n <= (int64_t{1} << 58), op,
+        MASHAL_CHECK(!__builtin_mul_overflow(n, s, &n) && n <= kMaxNumel, op,
                      "size is too large for a tensor: ", shape_text(sizes));
     return n;
 }
@@ -81,7 +100,8 @@ IntVec contiguous_strides(IntSpan sizes) {
     int64_t step = 1;
     for (size_t i = sizes.size(); i-- > 0;) {
         strides[i] = step;
-        step *= std::max<int64_t>(sizes[i], 1);
+        // A tensor without elements may have sizes whose product wraps; its strides are never used.
+        (void)__builtin_mul_overflow(step, std::max<int64_t>(sizes[i], 1), &step);
     }
     return strides;
 }
@@ -91,7 +111,7 @@ IntVec channels_last_strides(IntSpan sizes) {
     int64_t step = 1;
     auto put = [&](size_t d) {
         strides[d] = step;
-        step *= std::max<int64_t>(sizes[d], 1);
+        (void)__builtin_mul_overflow(step, std::max<int64_t>(sizes[d], 1), &step);
     };
     put(1);
     for (size_t d = sizes.size() - 1; d >= 2; d--) put(d);
@@ -146,7 +166,7 @@ IntVec preserved_strides(const Tensor& like) {
     int64_t step = 1;
     for (size_t d : order) {
         strides[d] = step;
-        step *= std::max<int64_t>(like.sizes()[d], 1);
+        (void)__builtin_mul_overflow(step, std::max<int64_t>(like.sizes()[d], 1), &step);
     }
     return strides;
 }
@@ -168,9 +188,13 @@ IntVec strides_for(const Tensor& like, MemoryFormat format) {
 
 Tensor empty_strided(IntSpan sizes, IntSpan strides, DType dtype, Device device) {
     int64_t n = checked_numel("empty", sizes);
-    int64_t span = n == 0 ? 0 : 1;
+    int64_t span = n == 0 ? 0 : 1, reach = 0;
     if (n != 0)
-        for (size_t i = 0; i < sizes.size(); i++) span += (sizes[i] - 1) * strides[i];
+        for (size_t i = 0; i < sizes.size(); i++)
+            MASHAL_CHECK(!__builtin_mul_overflow(sizes[i] - 1, strides[i], &reach) &&
+                             !__builtin_add_overflow(span, reach, &span) && span <= kMaxNumel,
+                         "empty", "size ", shape_text(sizes), " with strides ", shape_text(strides),
+                         " is too large for a tensor");
     Tensor t(new TensorObj);
     t->storage = make_ref<Storage>(static_cast<size_t>(span) * static_cast<size_t>(item_size(dtype)), device);
     t->sizes = IntVec(sizes);
@@ -182,6 +206,7 @@ Tensor empty_strided(IntSpan sizes, IntSpan strides, DType dtype, Device device)
 
 Tensor empty(IntSpan sizes, DType dtype, Device device) {
     int64_t n = checked_numel("empty", sizes);
+    check_rank(sizes.size());
     Tensor t(new TensorObj);
     t->storage = make_ref<Storage>(static_cast<size_t>(n) * static_cast<size_t>(item_size(dtype)), device);
     t->sizes = IntVec(sizes);
@@ -303,10 +328,11 @@ bool view_strides(IntSpan old_sizes, IntSpan old_strides, IntSpan sizes, IntVec&
         if (equal(old_sizes, sizes)) strides = IntVec(old_strides);
         return true;
     }
+    if (old_sizes.empty()) return true;  // one element: any shape of ones
     // Walk both shapes from the back; each run of old dimensions that is contiguous in memory must be filled exactly by
     // a run of new ones.
     int64_t view_d = static_cast<int64_t>(sizes.size()) - 1;
-    int64_t base = old_sizes.empty() ? 1 : old_strides[old_strides.size() - 1];
+    int64_t base = old_strides[old_strides.size() - 1];
     int64_t tensor_numel = 1, view_numel = 1;
     for (int64_t d = static_cast<int64_t>(old_sizes.size()) - 1; d >= 0; d--) {
         size_t u = static_cast<size_t>(d);

@@ -118,6 +118,11 @@ T* Tensor::data() const {
 }
 inline bool Tensor::requires_grad() const { return p_->requires_grad; }
 
+// ---- limits ----
+inline constexpr size_t kMaxDims = 64;
+// Bytes of the widest type still fit 63 bits.
+inline constexpr int64_t kMaxNumel = int64_t{1} << 58;
+
 // ---- making tensors (no autograd) ----
 // Number of elements; raises when it does not fit 63 bits or a size is negative.
 int64_t checked_numel(std::string_view op, IntSpan sizes);

@@ -9,6 +9,7 @@
 #include "core/blocking.h"
 #include "core/parallel.h"
 #include "cpu/attention_loops.h"
+#include "cpu/checks.h"
 #include "cpu/copy.h"
 #include "cpu/gemm.h"
 #include "dispatch/primitive.h"
@@ -281,6 +282,13 @@ void backward_head(const BackwardTask<T>& t, int64_t b, int64_t kv, std::vector<
 }
 
 void backward_shape(Call& c) {
+    const Tensor q = c.tensor(1), k = c.tensor(2), v = c.tensor(3);
+    check(q, k, v, c.tensor(4));
+    const IntVec sizes{q.size(0), q.size(1), q.size(2), v.size(3)}, rows{q.size(0), q.size(1), q.size(2)};
+    check_shape(c.name(), "grad", c.tensor(0), sizes);
+    check_shape(c.name(), "out", c.tensor(5), sizes);
+    check_shape(c.name(), "logsumexp", c.tensor(6), rows);
+    check_dtype(c.name(), "logsumexp", c.tensor(6), compute_dtype(q.dtype()));
     for (size_t i = 1; i <= 3; i++) c.result_like(c.tensor(i));
 }
 

@@ -1,6 +1,7 @@
 // batch_norm by channel, forward and backward, for channels-first and channels-last memory.
 #include <algorithm>
 
+#include "cpu/checks.h"
 #include "cpu/norm_common.h"
 
 namespace mashal {
@@ -52,8 +53,8 @@ void batch_norm_shape(Call& c) {
     const Tensor input = c.tensor(0);
     MASHAL_CHECK(input.dim() >= 2, "batch_norm", "input must have at least 2 dimensions (N, C, *), got input ",
                  text(input), ".");
-    MASHAL_CHECK(is_floating(input.dtype()), "batch_norm", "not implemented for '", dtype_legacy_name(input.dtype()),
-                 "'");
+    MASHAL_CHECK_AS(NotImplemented, is_floating(input.dtype()), "batch_norm", "not implemented for '",
+                    dtype_legacy_name(input.dtype()), "'");
     const int64_t shape[1] = {input.size(1)};
     static constexpr const char* kNames[] = {"input", "weight", "bias", "running_mean", "running_var"};
     for (size_t i = 1; i <= 4; i++) {
@@ -134,8 +135,16 @@ void batch_norm(Call& c) {
 
 // _batch_norm_backward(grad, input, weight, mean, rstd, training, need_input, need_weight, need_bias)
 void batch_norm_backward_shape(Call& c) {
-    const Tensor input = c.tensor(1);
+    const Tensor input = c.tensor(1), weight = c.tensor(2);
+    MASHAL_CHECK(input.dim() >= 2, c.name(), "input must have at least 2 dimensions (N, C, *), got input ", text(input),
+                 ".");
+    check_floating(c.name(), input);
     const int64_t none[1] = {0}, channels[1] = {input.size(1)};
+    check_shape(c.name(), "grad", c.tensor(0), input.sizes());
+    MASHAL_CHECK(!weight || weight.numel() == channels[0], c.name(), "weight must have ", channels[0],
+                 " elements, one for each channel, got weight ", text(weight ? weight : input), ".");
+    check_shape(c.name(), "mean", c.tensor(3), channels);
+    check_shape(c.name(), "rstd", c.tensor(4), channels);
     if (c.flag(6))
         c.result_like(input);
     else

@@ -3,6 +3,7 @@
 
 #include "core/blocking.h"
 #include "core/parallel.h"
+#include "cpu/checks.h"
 #include "cpu/copy.h"
 #include "dispatch/primitive.h"
 #ifdef MASHAL_WITH_ONEDNN
@@ -28,8 +29,7 @@ Options read_options(const Call& c, size_t at) {
 void check_options(std::string_view op, const Options& o, size_t spatial) {
     auto check_list = [&](const IntVec& v, const char* name, int64_t least) {
         MASHAL_CHECK(v.size() == spatial, op, name, " must have ", spatial, " elements, got ", shape_text(v), ".");
-        for (int64_t x : v)
-            MASHAL_CHECK(x >= least, op, name, " must be at least ", least, ", got ", shape_text(v), ".");
+        check_window(op, name, v, least);
     };
     check_list(o.stride, "stride", 1);
     check_list(o.padding, "padding", 0);
@@ -54,13 +54,16 @@ IntVec output_sizes(std::string_view op, const Options& o, const Tensor& input, 
     IntVec out{input.size(0), o.transposed ? weight.size(1) * o.groups : weight.size(0)};
     for (size_t i = 0; i < o.stride.size(); i++) {
         const auto d = static_cast<int64_t>(i) + 2;
-        const int64_t reach = o.dilation[i] * (weight.size(d) - 1) + 1;
+        const int64_t reach = checked_product(op, o.dilation[i], weight.size(d) - 1) + 1;
+        MASHAL_CHECK(reach <= kMaxNumel, op, "kernel size is too large, got weight ", text(weight), " and dilation ",
+                     shape_text(o.dilation), ".");
         if (o.transposed) {
             MASHAL_CHECK(o.output_padding[i] < std::max(o.stride[i], o.dilation[i]), op,
                          "output_padding must be smaller than either stride or dilation, got output_padding ",
                          shape_text(o.output_padding), ", stride ", shape_text(o.stride), " and dilation ",
                          shape_text(o.dilation), ".");
-            out.push_back((input.size(d) - 1) * o.stride[i] - 2 * o.padding[i] + reach + o.output_padding[i]);
+            out.push_back(checked_sum(op, checked_product(op, input.size(d) - 1, o.stride[i]),
+                                      reach + o.output_padding[i] - 2 * o.padding[i]));
         } else {
             const int64_t padded = input.size(d) + 2 * o.padding[i];
             MASHAL_CHECK(padded >= reach, op, "kernel size can't be greater than padded input size (", reach, " vs ",
@@ -73,28 +76,34 @@ IntVec output_sizes(std::string_view op, const Options& o, const Tensor& input, 
     return out;
 }
 
-void convolution_shape(Call& c) {
-    const char* op = "convolution";
-    const Tensor input = c.tensor(0), weight = c.tensor(1), bias = c.tensor(2);
-    const Options o = read_options(c, 3);
-    MASHAL_CHECK(input.dim() >= 3 && input.dim() == weight.dim(), op,
+// The size of the result. `input` and `weight` may be stand-ins without data.
+IntVec checked_sizes(std::string_view op, const Options& o, const Tensor& input, const Tensor& weight) {
+    MASHAL_CHECK(input.dim() >= 3 && input.dim() <= 5 && input.dim() == weight.dim(), op,
                  "input and weight must have the same number of dimensions, 3 to 5, got input ", text(input),
                  " and weight ", text(weight), ".");
     check_options(op, o, static_cast<size_t>(input.dim()) - 2);
-    MASHAL_CHECK(input.dtype() == weight.dtype() && (!bias || bias.dtype() == input.dtype()), op,
-                 "input, weight and bias must have the same dtype, got input ", text(input), " and weight ",
-                 text(weight), ". Convert one of them with .to(dtype).");
-    const int64_t expected = o.transposed ? weight.size(0) : weight.size(1) * o.groups;
+    MASHAL_CHECK(input.dtype() == weight.dtype(), op, "input, weight and bias must have the same dtype, got input ",
+                 text(input), " and weight ", text(weight), ". Convert one of them with .to(dtype).");
+    const int64_t expected = o.transposed ? weight.size(0) : checked_product(op, weight.size(1), o.groups);
     MASHAL_CHECK(weight.size(0) % o.groups == 0 && weight.size(0) > 0, op,
                  "size 0 of weight must be a positive multiple of groups, got groups ", o.groups, " and weight ",
                  text(weight), ".");
     MASHAL_CHECK(input.size(1) == expected, op, "Given groups=", o.groups, ", weight of size ",
                  shape_text(weight.sizes()), ", expected input to have ", expected, " channels, but got ",
                  input.size(1), " channels instead: input ", text(input), ".");
-    const IntVec sizes = output_sizes(op, o, input, weight);
-    if (bias)
+    return output_sizes(op, o, input, weight);
+}
+
+void convolution_shape(Call& c) {
+    const char* op = "convolution";
+    const Tensor input = c.tensor(0), weight = c.tensor(1), bias = c.tensor(2);
+    const IntVec sizes = checked_sizes(op, read_options(c, 3), input, weight);
+    if (bias) {
+        MASHAL_CHECK(bias.dtype() == input.dtype(), op, "input, weight and bias must have the same dtype, got input ",
+                     text(input), " and bias ", text(bias), ". Convert one of them with .to(dtype).");
         MASHAL_CHECK(bias.dim() == 1 && bias.size(0) == sizes[1], op, "bias must be 1-D with ", sizes[1],
                      " elements, one for each output channel, got bias ", text(bias), ".");
+    }
     announce(c, sizes, input, weight);
 }
 
@@ -236,7 +245,23 @@ void convolution_kernel(Call& c) {
     if (bias) add_bias(out, bias);
 }
 
-void backward_input_shape(Call& c) { announce(c, IntVec(c.ints(2)), c.tensor(0), c.tensor(1)); }
+// `grad` must be what a convolution of `input` with `weight` gives.
+void check_backward(const Call& c, size_t options_at, const Tensor& grad, const Tensor& input, const Tensor& weight) {
+    check_dtype(c.name(), "grad", grad, input.dtype());
+    check_shape(c.name(), "grad", grad, checked_sizes(c.name(), read_options(c, options_at), input, weight));
+}
+
+// A tensor that exists only as a shape.
+Tensor stand_in(const Call& c, IntSpan sizes, const Tensor& like) {
+    checked_numel(c.name(), sizes);
+    return empty(sizes, like.dtype(), Device{DeviceType::Meta, -1});
+}
+
+void backward_input_shape(Call& c) {
+    const Tensor grad = c.tensor(0), weight = c.tensor(1);
+    check_backward(c, 3, grad, stand_in(c, c.ints(2), grad), weight);
+    announce(c, IntVec(c.ints(2)), grad, weight);
+}
 
 void backward_input_kernel(Call& c) {
     const Options o = read_options(c, 3);
@@ -246,7 +271,11 @@ void backward_input_kernel(Call& c) {
         backward(o, c.tensor(0), {}, c.tensor(1), c.out[0], {});
 }
 
-void backward_weight_shape(Call& c) { c.result(c.ints(2), c.tensor(0).dtype(), c.tensor(0).device()); }
+void backward_weight_shape(Call& c) {
+    const Tensor grad = c.tensor(0), input = c.tensor(1);
+    check_backward(c, 3, grad, input, stand_in(c, c.ints(2), grad));
+    c.result(c.ints(2), grad.dtype(), grad.device());
+}
 
 void backward_weight_kernel(Call& c) {
     const Options o = read_options(c, 3);
@@ -258,6 +287,7 @@ void backward_weight_kernel(Call& c) {
 
 void backward_shape(Call& c) {
     const Tensor grad = c.tensor(0), input = c.tensor(1), weight = c.tensor(2);
+    check_backward(c, 3, grad, input, weight);
     announce(c, input.sizes(), input, weight);
     announce(c, weight.sizes(), weight, weight);
 }

@@ -239,6 +239,7 @@ void copy_into(const Tensor& dst, const Tensor& src) {
                      " and destination ", text(dst));
     }
     if (dst.numel() == 0 || !dst.device().is_cpu()) return;
+    MASHAL_CHECK_AS(NotImplemented, src.device().is_cpu(), "copy_", "Cannot copy out of meta tensor; no data!");
     const Overlap overlap = memory_overlap(dst, src);
     if (overlap == Overlap::Full) return;
     if (overlap == Overlap::Partial) return copy_into(dst, dense_copy(src, preserved_strides(src)));

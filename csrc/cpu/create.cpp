@@ -107,10 +107,10 @@ void arange_shape(Call& c) {
                  by);
     double n;
     if (dtype == DType::I64) {
-        const int64_t k = step.to_int(), sign = (k > 0) - (k < 0);
+        const __int128 k = step.to_int(), sign = (k > 0) - (k < 0);
         MASHAL_CHECK(k != 0, "arange", "step must be nonzero");
         // Whole numbers stay whole: large ranges do not fit a double.
-        n = static_cast<double>((end.to_int() - start.to_int() + k - sign) / k);
+        n = static_cast<double>((static_cast<__int128>(end.to_int()) - start.to_int() + k - sign) / k);
     } else {
         n = std::ceil((last - first) / by);
     }
@@ -258,9 +258,11 @@ struct RowRange {
     int64_t from, to;
 };
 RowRange triangle_row(const Call& c, int64_t row) {
-    const int64_t columns = c.i64(1), edge = row + c.i64(2);
-    if (c.flag(3)) return {std::clamp<int64_t>(edge, 0, columns), columns};
-    return {0, std::clamp<int64_t>(edge + 1, 0, columns)};
+    const int64_t columns = c.i64(1);
+    const __int128 edge = static_cast<__int128>(row) + c.i64(2);
+    auto column = [&](__int128 at) { return static_cast<int64_t>(std::clamp<__int128>(at, 0, columns)); };
+    if (c.flag(3)) return {column(edge), columns};
+    return {0, column(edge + 1)};
 }
 
 void triangle_indices_shape(Call& c) {
@@ -270,11 +272,18 @@ void triangle_indices_shape(Call& c) {
     const DType dtype = dtype_or(c, 4, DType::I64);
     MASHAL_CHECK(dtype == DType::I64 || dtype == DType::I32, name, "not implemented for '", dtype_legacy_name(dtype),
                  "'");
-    int64_t n = 0;
-    for (int64_t i = 0; i < c.i64(0); i++) {
-        const RowRange r = triangle_row(c, i);
-        n += r.to - r.from;
-    }
+    // Going down, rows of a lower triangle hold nothing, then one cell more each, then all columns.
+    const __int128 rows = c.i64(0), columns = c.i64(1);
+    auto cells_below = [&](__int128 edge) -> __int128 {  // sum over rows of clamp(i + edge, 0, columns)
+        const __int128 first = std::clamp<__int128>(-edge, 0, rows),
+                       full = std::clamp<__int128>(columns - edge, first, rows);
+        const __int128 growing = full - first;
+        return growing * (2 * (first + edge) + growing - 1) / 2 + (rows - full) * columns;
+    };
+    const __int128 offset = c.i64(2);
+    const __int128 count = c.flag(3) ? rows * columns - cells_below(offset) : cells_below(offset + 1);
+    MASHAL_CHECK(count <= kMaxNumel, name, "result is too large, got row ", c.i64(0), " and col ", c.i64(1));
+    const auto n = static_cast<int64_t>(count);
     c.result(IntVec{2, n}, dtype, device_or_default(c, 5));
 }
 
@@ -284,8 +293,11 @@ void triangle_indices_kernel(Call& c) {
         using T = decltype(tag);
         T* rows = out.data<T>();
         T* columns = rows + out.size(1);
-        for (int64_t i = 0; i < c.i64(0); i++) {
+        const int64_t first =
+            c.flag(3) ? 0 : std::max<int64_t>(0, -std::max(c.i64(2), -INT64_MAX));  // the first not empty
+        for (int64_t i = first, left = out.size(1); left > 0; i++) {
             const RowRange r = triangle_row(c, i);
+            left -= r.to - r.from;
             for (int64_t j = r.from; j < r.to; j++) {
                 *rows++ = static_cast<T>(i);
                 *columns++ = static_cast<T>(j);

@@ -10,6 +10,7 @@
 
 #include "core/blocking.h"
 #include "core/parallel.h"
+#include "cpu/checks.h"
 #include "cpu/copy.h"
 #include "dispatch/primitive.h"
 
@@ -45,8 +46,9 @@ struct Problem {
     bool padded = false;
 };
 
-void ctc_shape(Call& c) {
-    const Tensor log_probs = c.tensor(0), targets = c.tensor(1);
+// Checks the arguments from position `first` on.
+Problem checked_problem(const Call& c, size_t first, int64_t blank_label) {
+    const Tensor log_probs = c.tensor(first), targets = c.tensor(first + 1);
     const char* op = "ctc_loss";
     MASHAL_CHECK(log_probs.dtype() == DType::F32 || log_probs.dtype() == DType::F64, op, "not implemented for '",
                  dtype_legacy_name(log_probs.dtype()), "', log_probs must be float32 or float64");
@@ -55,7 +57,7 @@ void ctc_shape(Call& c) {
     MASHAL_CHECK(log_probs.dim() == 3, op, "log_probs must be (T, N, C) or (T, C), got log_probs ", text(log_probs));
     MASHAL_CHECK(targets.dim() == 1 || targets.dim() == 2, op,
                  "targets must be (N, S) or one row of all labels, got targets ", text(targets));
-    const Problem p(c, 0, c.i64(4));
+    const Problem p(c, first, blank_label);
     MASHAL_CHECK(p.batch > 0, op, "log_probs must have at least one batch item, got log_probs ", text(log_probs));
     MASHAL_CHECK(p.blank >= 0 && p.blank < p.classes, op, "blank must be in label range [0, ", p.classes - 1,
                  "], got blank ", p.blank);
@@ -68,7 +70,7 @@ void ctc_shape(Call& c) {
         MASHAL_CHECK(n >= 0, op, "Expected target_lengths to have value at least 0, but got value ", n);
         MASHAL_CHECK(!p.padded || n <= p.stride, op, "Expected target_lengths to have value at most ", p.stride,
                      ", but got value ", n);
-        total += n;
+        total = checked_sum(op, total, n);
     }
     if (p.padded)
         MASHAL_CHECK(targets.size(0) == p.batch, op, "targets must have batch_size ", p.batch, " rows, got targets ",
@@ -80,6 +82,12 @@ void ctc_shape(Call& c) {
         MASHAL_CHECK(n >= 0, op, "Expected input_lengths to have value at least 0, but got value ", n);
         MASHAL_CHECK(n <= p.times, op, "Expected input_lengths to have value at most ", p.times, ", but got value ", n);
     }
+    return p;
+}
+
+void ctc_shape(Call& c) {
+    const Tensor log_probs = c.tensor(0);
+    const Problem p = checked_problem(c, 0, c.i64(4));
     c.result(IntVec{p.batch}, log_probs.dtype(), log_probs.device());
     c.result(IntVec{p.batch, p.times, p.states()}, log_probs.dtype(), log_probs.device());
 }
@@ -168,7 +176,18 @@ void ctc_kernel(Call& c) {
         ctc<double>(c);
 }
 
-void ctc_backward_shape(Call& c) { c.result(c.tensor(1).sizes(), c.tensor(1).dtype(), c.tensor(1).device()); }
+void ctc_backward_shape(Call& c) {
+    const Tensor grad = c.tensor(0), log_probs = c.tensor(1), loss = c.tensor(5), log_alpha = c.tensor(6);
+    const Problem p = checked_problem(c, 1, c.i64(7));
+    const int64_t items[1] = {p.batch}, alphas[3] = {p.batch, p.times, p.states()};
+    check_shape("ctc_loss", "grad", grad, items);
+    check_shape("ctc_loss", "loss", loss, items);
+    check_shape("ctc_loss", "log_alpha", log_alpha, alphas);
+    check_dtype("ctc_loss", "grad", grad, log_probs.dtype());
+    check_dtype("ctc_loss", "loss", loss, log_probs.dtype());
+    check_dtype("ctc_loss", "log_alpha", log_alpha, log_probs.dtype());
+    c.result(log_probs.sizes(), log_probs.dtype(), log_probs.device());
+}
 
 template <class T>
 void ctc_backward(Call& c) {
@@ -177,6 +196,7 @@ void ctc_backward(Call& c) {
     const Tensor grad_out = contiguous(c.tensor(0)), losses = contiguous(c.tensor(5)), kept = contiguous(c.tensor(6));
     const T* x = log_probs.data<T>();
     const int64_t* labels = targets.data<int64_t>();
+    check_labels(p, labels);
     const T *g = grad_out.data<T>(), *loss = losses.data<T>(), *alphas = kept.data<T>();
     const bool zero_infinity = c.flag(8);
     T* out = c.out[0].data<T>();

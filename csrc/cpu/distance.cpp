@@ -5,6 +5,7 @@
 
 #include "core/blocking.h"
 #include "core/parallel.h"
+#include "cpu/checks.h"
 #include "cpu/copy.h"
 #include "cpu/gemm.h"
 #include "dispatch/primitive.h"
@@ -82,11 +83,16 @@ void distances_by_product(int64_t p, int64_t r, int64_t m, const T* a, const T* 
         }
 }
 
+void check_rows(const Tensor& a, const Tensor& b) {
+    MASHAL_CHECK(a.dim() == 3 && b.dim() == 3 && a.size(0) == b.size(0) && a.size(2) == b.size(2), "cdist",
+                 "x1 (B, P, M) and x2 (B, R, M) must agree in B and M, got x1 ", text(a), " and x2 ", text(b), ".");
+    check_dtype("cdist", "x2", b, a.dtype());
+}
+
 // _cdist(x1 (B, P, M), x2 (B, R, M), p, by_product) -> (B, P, R)
 void cdist_shape(Call& c) {
     const Tensor a = c.tensor(0), b = c.tensor(1);
-    MASHAL_CHECK(a.dim() == 3 && b.dim() == 3 && a.size(0) == b.size(0) && a.size(2) == b.size(2), "cdist",
-                 "x1 (B, P, M) and x2 (B, R, M) must agree in B and M, got x1 ", text(a), " and x2 ", text(b), ".");
+    check_rows(a, b);
     const int64_t sizes[3] = {a.size(0), a.size(1), b.size(1)};
     c.result(sizes, a.dtype(), a.device());
 }
@@ -118,7 +124,13 @@ void cdist(Call& c) {
 
 // _cdist_backward(grad (B, P, R), x1, x2, p, distances) -> gradient of x1
 void cdist_backward_shape(Call& c) {
-    const Tensor a = c.tensor(1);
+    const Tensor grad = c.tensor(0), a = c.tensor(1), b = c.tensor(2), distances = c.tensor(4);
+    check_rows(a, b);
+    const int64_t sizes[3] = {a.size(0), a.size(1), b.size(1)};
+    check_shape("cdist", "grad", grad, sizes);
+    check_dtype("cdist", "grad", grad, a.dtype());
+    check_shape("cdist", "distances", distances, sizes);
+    check_dtype("cdist", "distances", distances, a.dtype());
     c.result(a.sizes(), a.dtype(), a.device());
 }
 

@@ -3,6 +3,7 @@
 #include <unordered_set>
 
 #include "core/blocking.h"
+#include "cpu/checks.h"
 #include "cpu/index_common.h"
 #include "dispatch/primitive.h"
 
@@ -12,7 +13,11 @@ namespace {
 
 // ---- _embedding_backward(Tensor grad, Tensor indices, int num_weights, int padding_idx, bool scale_grad_by_freq) ----
 void embedding_backward_shape(Call& c) {
-    const Tensor grad = c.tensor(0);
+    const Tensor grad = c.tensor(0), indices = c.tensor(1);
+    MASHAL_CHECK(grad.dim() >= 1, "embedding", "grad must have at least 1 dimension, got grad ", text(grad), ".");
+    IntVec sizes = indices.sizes();
+    sizes.push_back(grad.sizes().back());
+    check_shape("embedding", "grad", grad, sizes);
     c.result(IntVec{c.i64(2), grad.sizes().back()}, grad.dtype(), grad.device());
 }
 
@@ -37,7 +42,7 @@ void add_rows(T* out, const T* grad, const int64_t* index, int64_t n, int64_t wi
 }
 
 void embedding_backward_kernel(Call& c) {
-    const Tensor given = c.tensor(0), out = c.out[0], index = contiguous(to_dtype(c.tensor(1), DType::I64));
+    const Tensor given = c.tensor(0), out = c.out[0], index = contiguous(index_tensor("embedding", c.tensor(1)));
     const int64_t rows = c.i64(2), padding = c.i64(3), n = index.numel();
     fill(out, Scalar::of(int64_t{0}));
     if (n == 0 || rows == 0 || out.numel() == 0) return;
@@ -70,7 +75,7 @@ void embedding_backward_kernel(Call& c) {
 // ---- embedding_renorm_(Tensor input, Tensor indices, float max_norm, float norm_type) ----
 // Rows that `indices` names shrink to max_norm if their norm is larger.
 void embedding_renorm_kernel(Call& c) {
-    const Tensor weight = c.tensor(0), index = contiguous(to_dtype(c.tensor(1), DType::I64));
+    const Tensor weight = c.tensor(0), index = contiguous(index_tensor("embedding_renorm_", c.tensor(1)));
     const double max_norm = c.f64(2), p = c.f64(3);
     MASHAL_CHECK(weight.dim() == 2, "embedding_renorm_", "expected 2D tensor, got weight ", text(weight));
     const int64_t width = weight.size(1);

@@ -4,6 +4,7 @@
 
 #include "core/blocking.h"
 #include "core/parallel.h"
+#include "cpu/checks.h"
 #include "cpu/copy.h"
 #include "dispatch/primitive.h"
 #include "scalar/special.h"
@@ -60,7 +61,10 @@ double standard_gamma_grad(double alpha, double x) {
 }
 
 // _standard_gamma_grad(Tensor input, Tensor output)
-void gamma_grad_shape(Call& c) { c.result(c.tensor(0).sizes(), c.tensor(0).dtype(), c.tensor(0).device()); }
+void gamma_grad_shape(Call& c) {
+    check_shape(c.name(), "output", c.tensor(1), c.tensor(0).sizes());
+    c.result(c.tensor(0).sizes(), c.tensor(0).dtype(), c.tensor(0).device());
+}
 void gamma_grad_kernel(Call& c) {
     const Tensor out = c.out[0];
     const Tensor alpha = contiguous(c.tensor(0)), sample = contiguous(to_dtype(c.tensor(1), out.dtype()));

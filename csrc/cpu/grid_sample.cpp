@@ -4,6 +4,7 @@
 
 #include "core/blocking.h"
 #include "core/parallel.h"
+#include "cpu/checks.h"
 #include "cpu/copy.h"
 #include "dispatch/primitive.h"
 
@@ -123,6 +124,9 @@ struct Problem {
 };
 
 Settings read_settings(const Call& c, size_t at) {
+    for (size_t i = at; i < at + 2; i++)
+        MASHAL_CHECK_AS(Value, c.i64(i) >= 0 && c.i64(i) <= 2, "grid_sampler",
+                        "interpolation_mode and padding_mode must be 0, 1 or 2, got ", c.i64(i), ".");
     return {static_cast<Mode>(c.i64(at)), static_cast<Padding>(c.i64(at + 1)), c.flag(at + 2)};
 }
 
@@ -180,12 +184,16 @@ void check(std::string_view op, const Tensor& input, const Tensor& grid, const S
                  "bicubic interpolation only supports 4-D input, got input ", text(input), ".");
 }
 
+IntVec sampled_sizes(const Tensor& input, const Tensor& grid) {
+    IntVec sizes{input.size(0), input.size(1)};
+    for (int64_t d = 1; d + 1 < grid.dim(); d++) sizes.push_back(grid.size(d));
+    return sizes;
+}
+
 void grid_shape(Call& c) {
     const Tensor input = c.tensor(0), grid = c.tensor(1);
     check("grid_sampler", input, grid, read_settings(c, 2));
-    IntVec sizes{input.size(0), input.size(1)};
-    for (int64_t d = 1; d + 1 < grid.dim(); d++) sizes.push_back(grid.size(d));
-    c.result(sizes, input.dtype(), input.device());
+    c.result(sampled_sizes(input, grid), input.dtype(), input.device());
 }
 
 Tensor prepared(const Tensor& t) { return contiguous(to_dtype(t, compute_dtype(t.dtype()))); }
@@ -221,7 +229,10 @@ void grid_kernel(Call& c) {
 
 // (grad, input, grid, modes) -> (grad_input, grad_grid)
 void backward_shape(Call& c) {
-    const Tensor input = c.tensor(1), grid = c.tensor(2);
+    const Tensor grad = c.tensor(0), input = c.tensor(1), grid = c.tensor(2);
+    check("grid_sampler", input, grid, read_settings(c, 3));
+    check_shape("grid_sampler", "grad", grad, sampled_sizes(input, grid));
+    check_dtype("grid_sampler", "grad", grad, input.dtype());
     c.result(input.sizes(), input.dtype(), input.device());
     c.result(grid.sizes(), grid.dtype(), grid.device());
 }

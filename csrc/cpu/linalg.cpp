@@ -6,6 +6,7 @@
 
 #include "core/blocking.h"
 #include "core/parallel.h"
+#include "cpu/checks.h"
 #include "cpu/copy.h"
 #include "cpu/gemm.h"
 #include "cpu/lapack.h"
@@ -29,7 +30,7 @@ void visit_lapack(std::string_view op, DType t, F&& f) {
         case DType::F64: return f(double{});
         case DType::C64: return f(c64{});
         case DType::C128: return f(c128{});
-        default: raise_error(ErrorKind::Runtime, op, "not implemented for '", dtype_legacy_name(t), "'");
+        default: raise_error(ErrorKind::NotImplemented, op, "not implemented for '", dtype_legacy_name(t), "'");
     }
 }
 
@@ -75,6 +76,23 @@ void check_square(const Call& c, size_t i, const char* name) {
     const Tensor t = c.tensor(i);
     MASHAL_CHECK(t.size(t.dim() - 2) == t.sizes().back(), c.name(), name, " must be batches of square matrices, got ",
                  name, " ", text(t), ".");
+}
+
+// B of a system A X = B: A's batch, type and number of rows.
+void check_right_side(const Call& c, size_t i, const char* name, const Tensor& a) {
+    check_matrix(c, i, name);
+    const Tensor b = c.tensor(i);
+    check_dtype(c.name(), name, b, a.dtype());
+    MASHAL_CHECK(batch_sizes(a) == batch_sizes(b) && b.size(b.dim() - 2) == a.sizes().back(), c.name(), name,
+                 " must have the batch and as many rows as the matrix, got matrix ", text(a), " and ", name, " ",
+                 text(b), ".");
+}
+
+// LAPACK swaps rows as the pivots say.
+void check_pivots(const Call& c, const Tensor& pivots, int64_t n) {
+    const int32_t* p = pivots.data<int32_t>();
+    for (int64_t i = 0; i < pivots.numel(); i++)
+        MASHAL_CHECK(p[i] >= 1 && p[i] <= n, c.name(), "pivots must lie in [1, ", n, "], got ", p[i], ".");
 }
 
 // A column-major copy of the last two dimensions.
@@ -129,6 +147,10 @@ void lu_kernel(Call& c) {
 // ---- (LU, pivots, B, adjoint) -> X ----
 void lu_solve_shape(Call& c) {
     check_square(c, 0, "LU");
+    const Tensor lu = c.tensor(0), pivots = c.tensor(1);
+    check_right_side(c, 2, "B", lu);
+    check_dtype(c.name(), "pivots", pivots, DType::I32);
+    check_shape(c.name(), "pivots", pivots, with(batch_sizes(lu), {lu.sizes().back()}));
     announce_matrix(c, c.tensor(2).sizes(), c.tensor(2).dtype());
 }
 void lu_solve_kernel(Call& c) {
@@ -137,6 +159,7 @@ void lu_solve_kernel(Call& c) {
     if (x.numel() == 0) return;
     const char trans = c.flag(3) ? (is_complex(x.dtype()) ? 'C' : 'T') : 'N';
     const MatrixShape s(x);
+    check_pivots(c, pivots, s.m);
     const int32_t* p = pivots.data<int32_t>();
     visit_lapack("lu_solve", x.dtype(), [&](auto zero) {
         using T = decltype(zero);
@@ -154,6 +177,7 @@ void lu_solve_kernel(Call& c) {
 void solve_shape(Call& c) {
     check_square(c, 0, "A");
     const Tensor a = c.tensor(0), b = c.tensor(1);
+    check_right_side(c, 1, "B", a);
     announce_matrix(c, b.sizes(), a.dtype());
     c.result(batch_sizes(a), DType::I32, a.device());
 }
@@ -300,6 +324,7 @@ void cholesky_kernel(Call& c) {
 // ---- (A, B, upper, unitriangular) -> X with A X = B ----
 void triangular_shape(Call& c) {
     check_square(c, 0, "A");
+    check_right_side(c, 1, "B", c.tensor(0));
     announce_matrix(c, c.tensor(1).sizes(), c.tensor(0).dtype());
 }
 void triangular_kernel(Call& c) {

@@ -6,6 +6,7 @@
 
 #include "core/blocking.h"
 #include "core/parallel.h"
+#include "cpu/checks.h"
 #include "cpu/copy.h"
 #include "cpu/pointwise_loops.h"
 #include "cpu/softmax_loops.h"
@@ -35,7 +36,8 @@ void check_classes(std::string_view op, const Tensor& input, const Tensor& targe
                  ".");
     MASHAL_CHECK(target.dtype() == DType::I64 || target.dtype() == DType::U8, op,
                  "target must hold class indices of type int64 (or uint8), got target ", text(target), ".");
-    MASHAL_CHECK(is_floating(input.dtype()), op, "not implemented for '", dtype_legacy_name(input.dtype()), "'");
+    MASHAL_CHECK_AS(NotImplemented, is_floating(input.dtype()), op, "not implemented for '",
+                    dtype_legacy_name(input.dtype()), "'");
     if (input.dim() > 1)
         MASHAL_CHECK_AS(Value, target.dim() == 0 || input.size(0) == target.size(0), op, "Expected input batch_size (",
                         input.size(0), ") to match target batch_size (", target.dim() == 0 ? 0 : target.size(0),
@@ -109,7 +111,11 @@ void nll(Call& c) {
 
 // _nll_loss_backward(grad, target, weight, total_weight, input_shape, reduction, ignore_index)
 void nll_backward_shape(Call& c) {
-    const Tensor grad = c.tensor(0);
+    const Tensor grad = c.tensor(0), target = c.tensor(1);
+    checked_numel("nll_loss", c.ints(4));
+    check_classes("nll_loss", empty(c.ints(4), grad.dtype(), Device{DeviceType::Meta, -1}), target, c.tensor(2));
+    check_shape("nll_loss", "grad", grad, c.i64(5) == kNone ? IntSpan(target.sizes()) : IntSpan());
+    check_shape("nll_loss", "total_weight", c.tensor(3), {});
     c.result(c.ints(4), grad.dtype(), grad.device());
 }
 
@@ -142,9 +148,14 @@ void nll_backward(Call& c) {
 // ---- _cross_entropy(input (N, C), target (N,), weight, reduction, ignore_index, label_smoothing)
 // -----------------------
 //   -> (loss, log-sum-exps (N,), total_weight): log-probabilities are never stored.
+void check_matrix_classes(const Tensor& input, const Tensor& target, const Tensor& weight) {
+    MASHAL_CHECK(input.dim() == 2, "cross_entropy", "input must be (N, C), got input ", text(input), ".");
+    check_classes("cross_entropy", input, target, weight);
+}
+
 void cross_entropy_shape(Call& c) {
     const Tensor input = c.tensor(0), target = c.tensor(1);
-    check_classes("cross_entropy", input, target, c.tensor(2));
+    check_matrix_classes(input, target, c.tensor(2));
     announce_loss(c, input, target, c.i64(3));
     c.result(target.sizes(), compute_dtype(input.dtype()), input.device());
     c.result({}, compute_dtype(input.dtype()), input.device());
@@ -231,7 +242,13 @@ void cross_entropy(Call& c) {
 // _cross_entropy_backward(grad, input, target, weight, log_sum_exp, total_weight, reduction, ignore_index,
 // label_smoothing)
 void cross_entropy_backward_shape(Call& c) {
-    const Tensor input = c.tensor(1);
+    const Tensor grad = c.tensor(0), input = c.tensor(1), target = c.tensor(2);
+    check_matrix_classes(input, target, c.tensor(3));
+    check_shape("cross_entropy", "grad", grad, c.i64(6) == kNone ? IntSpan(target.sizes()) : IntSpan());
+    check_shape("cross_entropy", "log_sum_exp", c.tensor(4), target.sizes());
+    check_dtype("cross_entropy", "log_sum_exp", c.tensor(4), compute_dtype(input.dtype()));
+    check_shape("cross_entropy", "total_weight", c.tensor(5), {});
+    check_dtype("cross_entropy", "total_weight", c.tensor(5), compute_dtype(input.dtype()));
     c.result(input.sizes(), input.dtype(), input.device());
 }
 
@@ -266,6 +283,7 @@ void cross_entropy_backward(Call& c) {
             if (k == ignore) {
                 std::fill(row, row + n, T(0));
             } else {
+                checked_class("cross_entropy", k, n);
                 const double wk = (w == nullptr ? 1.0 : static_cast<double>(w[k])) * (1 - smoothing);
                 const double scale = static_cast<double>(reduction == kNone ? g[r] : g[0]) / divisor;
                 loops.probabilities(n, reader.row(r), lse[r], static_cast<T>(wk + uniform * weight_sum),

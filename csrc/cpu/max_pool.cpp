@@ -1,6 +1,7 @@
 // Maximum pooling (sliding, adaptive, fractional windows) with indices, and the moves along such indices: scatter for
 // the gradient and for unpooling, gather for the gradient of those.
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -84,9 +85,8 @@ struct TapRow {
 
 // The first input position of each window: what is reported where nothing exceeds minus infinity.
 int64_t first_inside(int64_t o, int64_t stride, int64_t padding, int64_t dilation) {
-    int64_t at = o * stride - padding;
-    while (at < 0) at += dilation;
-    return at;
+    const int64_t at = o * stride - padding;
+    return at >= 0 ? at : at + (dilation - 1 - at) / dilation * dilation;
 }
 
 template <class T>
@@ -100,9 +100,12 @@ void pool_plane(const Window& w, const T* x, T* best, int64_t* index) {
         }
     }
     const int64_t step = w.stride[2];
-    for (int64_t kd = 0; kd < w.kernel[0]; kd++)
-        for (int64_t kh = 0; kh < w.kernel[1]; kh++)
-            for (int64_t kw = 0; kw < w.kernel[2]; kw++)
+    const auto [d0, d1] = w.useful_taps(0);
+    const auto [h0, h1] = w.useful_taps(1);
+    const auto [w0, w1] = w.useful_taps(2);
+    for (int64_t kd = d0; kd < d1; kd++)
+        for (int64_t kh = h0; kh < h1; kh++)
+            for (int64_t kw = w0; kw < w1; kw++)
                 for_tap_rows(w, kd, kh, kw, 0, w.out_rows(), [&](int64_t r, int64_t at, int64_t first, int64_t last) {
                     const int64_t n = last - first, to = r * w.out[2] + first, from = at + first * step;
                     if (n <= 0) return;
@@ -168,7 +171,9 @@ void max_pool_kernel(Call& c) {
         using T = decltype(zero);
         const T* x = input.data<T>();
         T* y = best.data<T>();
-        const int64_t size = w.out_size() * planes.inner, cost = w.kernel_size();
+        const int64_t size = w.out_size() * planes.inner;
+        int64_t cost = 1;
+        for (size_t d = 0; d < 3; d++) cost *= std::max<int64_t>(1, w.useful_taps(d).second - w.useful_taps(d).first);
         AllowThreads threads(input.numel() > kGrain);
         if (last) {
             parallel_for(0, planes.count * w.out_size(), std::max<int64_t>(1, kGrain / (planes.inner * cost)),
@@ -247,6 +252,8 @@ void pool_between(std::string_view op, Call& c, size_t n, BoundsOf&& bounds_of) 
 
 void check_windows_input(std::string_view op, const Tensor& input, IntSpan out) {
     const auto dim = static_cast<size_t>(input.dim());
+    MASHAL_CHECK(out.size() >= 1 && out.size() <= 3, op, "output_size must have 1 to 3 elements, got ", shape_text(out),
+                 ".");
     MASHAL_CHECK(dim == out.size() + 1 || dim == out.size() + 2, op, "input must be ", out.size() + 1, "-D or ",
                  out.size() + 2, "-D, got input ", text(input), ".");
     for (size_t d = dim - out.size(); d < dim; d++)
@@ -283,13 +290,21 @@ void fractional_shape(Call& c) {
     const Tensor input = c.tensor(0), samples = c.tensor(3);
     const IntSpan kernel = c.ints(1), out = c.ints(2);
     check_windows_input(op, input, out);
+    MASHAL_CHECK(kernel.size() == out.size(), op, "kernel_size and output_size must have the same length, got ",
+                 shape_text(kernel), " and ", shape_text(out), ".");
+    check_window(op, "kernel_size", kernel, 1);
+    int64_t planes = 1;
+    for (size_t d = 0; d + out.size() < input.sizes().size(); d++) planes *= input.sizes()[d];
+    MASHAL_CHECK(samples.dim() != 3 || samples.size(0) * samples.size(1) == planes, op,
+                 "random_samples must have a row for each plane of input, got random_samples ", text(samples),
+                 " and input ", text(input), ".");
     MASHAL_CHECK(
         samples.dim() == 3 && samples.size(2) == static_cast<int64_t>(out.size()) && is_floating(samples.dtype()), op,
         "random_samples must have shape (N, C, ", out.size(), ") and a floating dtype, got random_samples ",
         text(samples), ".");
     for (size_t i = 0; i < out.size(); i++) {
         const int64_t in = input.sizes()[input.sizes().size() - out.size() + i];
-        MASHAL_CHECK(out[i] > 0 && kernel[i] > 0 && out[i] + kernel[i] - 1 <= in, op,
+        MASHAL_CHECK(out[i] > 0 && out[i] <= in && out[i] + kernel[i] - 1 <= in, op,
                      "output_size + kernel_size - 1 must not exceed the input size (", out[i] + kernel[i] - 1, " vs ",
                      in, " in spatial dimension ", i, "), got input ", text(input), ".");
     }
@@ -316,10 +331,12 @@ void fractional_kernel(Call& c) {
                 const double alpha =
                     out[d] > 1 ? round(static_cast<double>(in[d] - kernel[d]) / static_cast<double>(out[d] - 1)) : 0.0;
                 for (int64_t o = 0; o < out[d]; o++) {
-                    const int64_t at = o == out[d] - 1
-                                           ? in[d] - kernel[d]
-                                           : static_cast<int64_t>(round(round(static_cast<double>(o) + s) * alpha)) -
-                                                 static_cast<int64_t>(round(s * alpha));
+                    // Samples outside [0, 1) must not lead outside the input.
+                    const double limit = static_cast<double>(in[d] - kernel[d]);
+                    const double from =
+                        std::floor(round(round(static_cast<double>(o) + s) * alpha)) - std::floor(round(s * alpha));
+                    const int64_t at = o == out[d] - 1 || !(from < limit) ? in[d] - kernel[d]
+                                                                          : static_cast<int64_t>(std::max(from, 0.0));
                     axes[d].begin.push_back(at);
                     axes[d].end.push_back(at + kernel[d]);
                 }
@@ -336,8 +353,11 @@ void scatter_shape(Call& c) {
                  ".");
     MASHAL_CHECK(indices.dtype() == DType::I64, "max_unpool", "indices must be int64, got indices ", text(indices),
                  ".");
-    MASHAL_CHECK(input.sizes().size() >= out.size(), "max_unpool", "input must have at least ", out.size(),
-                 " dimensions, got input ", text(input), ".");
+    MASHAL_CHECK(out.size() >= 1 && out.size() <= 3 && input.sizes().size() > out.size(), "max_unpool",
+                 "output_size must have 1 to 3 elements, fewer than input has dimensions, got ", shape_text(out),
+                 " and input ", text(input), ".");
+    for (int64_t s : out)
+        MASHAL_CHECK(s >= 0, "max_unpool", "output_size must not be negative, got ", shape_text(out), ".");
     const IntVec sizes = with_spatial(input, out);
     c.specs.push_back({sizes, input.dtype(), input.device(), following_strides(sizes, input, out.size())});
 }
@@ -396,6 +416,14 @@ void scatter_kernel(Call& c) {
 
 void gather_shape(Call& c) {
     const Tensor input = c.tensor(0), indices = c.tensor(1);
+    const int64_t spatial = c.i64(2);
+    MASHAL_CHECK(spatial >= 1 && spatial <= 3 && input.dim() > spatial, "max_unpool", "input must have more than ",
+                 spatial, " (1 to 3) dimensions, got input ", text(input), ".");
+    check_dtype("max_unpool", "indices", indices, DType::I64);
+    bool same_planes = indices.dim() == input.dim();
+    for (int64_t d = 0; same_planes && d < input.dim() - spatial; d++) same_planes = input.size(d) == indices.size(d);
+    MASHAL_CHECK(same_planes, "max_unpool", "indices must agree with input but for the spatial dimensions, got input ",
+                 text(input), " and indices ", text(indices), ".");
     c.result(indices.sizes(), input.dtype(), input.device());
 }
 void gather_kernel(Call& c) {

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "cpu/checks.h"
+
 namespace mashal {
 
 template <>
@@ -103,7 +105,11 @@ void norm_rows_kernel(Call& c, bool centred) {
 // _layer_norm_backward(grad, input, normalized_shape, mean, rstd, weight, need_input, need_weight, need_bias)
 //   -> (input, weight, bias); what is not needed has no elements. mean None: rms_norm.
 void norm_rows_backward_shape(Call& c) {
-    const Tensor input = c.tensor(1);
+    const Tensor input = c.tensor(1), mean = c.tensor(3), rstd = c.tensor(4);
+    const Rows at(c.name(), input, c.ints(2), c.tensor(5), Tensor());
+    check_shape(c.name(), "grad", c.tensor(0), input.sizes());
+    if (mean) check_shape(c.name(), "mean", mean, at.stats);
+    check_shape(c.name(), "rstd", rstd, at.stats);
     const int64_t none[1] = {0};
     c.result(c.flag(6) ? IntSpan(input.sizes()) : none, input.dtype(), input.device());
     const DType t = c.has(5) ? c.tensor(5).dtype() : input.dtype();
@@ -170,24 +176,26 @@ void norm_rows_backward_kernel(Call& c) {
 
 // ---- group_norm
 // -------------------------------------------------------------------------------------------------------
-// _group_norm(input, num_groups, weight, bias, eps) -> (out, mean, rstd)
-void group_norm_shape(Call& c) {
-    const Tensor input = c.tensor(0), weight = c.tensor(2), bias = c.tensor(3);
-    const int64_t groups = c.i64(1);
-    MASHAL_CHECK(input.dim() >= 2, "group_norm", "input must have at least 2 dimensions (N, C, *), got input ",
-                 text(input), ".");
-    MASHAL_CHECK(groups > 0, "group_norm", "num_groups must be positive, got ", groups, ".");
+void check_groups(std::string_view op, const Tensor& input, int64_t groups, const Tensor& weight, const Tensor& bias) {
+    MASHAL_CHECK(input.dim() >= 2, op, "input must have at least 2 dimensions (N, C, *), got input ", text(input), ".");
+    MASHAL_CHECK(groups > 0, op, "num_groups must be positive, got ", groups, ".");
     const int64_t channels = input.size(1);
-    MASHAL_CHECK(channels % groups == 0, "group_norm",
+    MASHAL_CHECK(channels % groups == 0, op,
                  "the number of channels of input must be divisible by num_groups, got input ", text(input),
                  " and num_groups ", groups, ".");
     const int64_t shape[1] = {channels};
-    MASHAL_CHECK(!weight.defined() || equal(weight.sizes(), shape), "group_norm", "weight must have ", channels,
+    MASHAL_CHECK(!weight.defined() || equal(weight.sizes(), shape), op, "weight must have ", channels,
                  " elements, one for each channel, got weight ", text(weight), ".");
-    MASHAL_CHECK(!bias.defined() || equal(bias.sizes(), shape), "group_norm", "bias must have ", channels,
+    MASHAL_CHECK(!bias.defined() || equal(bias.sizes(), shape), op, "bias must have ", channels,
                  " elements, one for each channel, got bias ", text(bias), ".");
-    MASHAL_CHECK(is_floating(input.dtype()), "group_norm", "not implemented for '", dtype_legacy_name(input.dtype()),
-                 "'");
+    MASHAL_CHECK(is_floating(input.dtype()), op, "not implemented for '", dtype_legacy_name(input.dtype()), "'");
+}
+
+// _group_norm(input, num_groups, weight, bias, eps) -> (out, mean, rstd)
+void group_norm_shape(Call& c) {
+    const Tensor input = c.tensor(0);
+    const int64_t groups = c.i64(1);
+    check_groups("group_norm", input, groups, c.tensor(2), c.tensor(3));
     const int64_t stats[2] = {input.size(0), groups};
     c.result_like(input);
     c.result(stats, stats_dtype(input), input.device());
@@ -235,6 +243,11 @@ void group_norm(Call& c) {
 // _group_norm_backward(grad, input, num_groups, mean, rstd, weight, need_input, need_weight, need_bias)
 void group_norm_backward_shape(Call& c) {
     const Tensor input = c.tensor(1);
+    check_groups(c.name(), input, c.i64(2), c.tensor(5), Tensor());
+    const int64_t stats[2] = {input.size(0), c.i64(2)};
+    check_shape(c.name(), "grad", c.tensor(0), input.sizes());
+    check_shape(c.name(), "mean", c.tensor(3), stats);
+    check_shape(c.name(), "rstd", c.tensor(4), stats);
     const int64_t none[1] = {0}, channels[1] = {input.size(1)};
     if (c.flag(6))
         c.result_like(input);

@@ -1,12 +1,13 @@
 // Output sizes of pooling windows, with PyTorch's rules.
 #pragma once
-#include "core/tensor.h"
+#include "cpu/checks.h"
 
 namespace mashal {
 
 inline void check_pool_lists(std::string_view op, const Tensor& input, IntSpan kernel, IntSpan stride, IntSpan padding,
                              IntSpan dilation) {
     const size_t n = kernel.size();
+    MASHAL_CHECK(n >= 1 && n <= 3, op, "kernel_size must have 1 to 3 elements, got ", shape_text(kernel), ".");
     MASHAL_CHECK(stride.size() == n && padding.size() == n && dilation.size() == n, op,
                  "kernel_size, stride, padding and dilation must have ", n, " elements each, got kernel_size ",
                  shape_text(kernel), ", stride ", shape_text(stride), ", padding ", shape_text(padding),
@@ -14,10 +15,10 @@ inline void check_pool_lists(std::string_view op, const Tensor& input, IntSpan k
     const auto dim = static_cast<size_t>(input.dim());
     MASHAL_CHECK(dim == n + 1 || dim == n + 2, op, "input must be ", n + 1, "-D or ", n + 2, "-D, got input ",
                  text(input), ".");
+    check_window(op, "kernel_size", kernel, 1);
+    check_window(op, "stride", stride, 1);
+    check_window(op, "dilation", dilation, 1);
     for (size_t i = 0; i < n; i++) {
-        MASHAL_CHECK(kernel[i] > 0, op, "kernel_size must be positive, got ", shape_text(kernel), ".");
-        MASHAL_CHECK(stride[i] > 0, op, "stride must be positive, got ", shape_text(stride), ".");
-        MASHAL_CHECK(dilation[i] > 0, op, "dilation must be positive, got ", shape_text(dilation), ".");
         MASHAL_CHECK(padding[i] >= 0 && padding[i] <= ((kernel[i] - 1) * dilation[i] + 1) / 2, op,
                      "padding must be non-negative and at most half of kernel_size, got padding ", shape_text(padding),
                      " and kernel_size ", shape_text(kernel), ".");

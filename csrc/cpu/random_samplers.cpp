@@ -1,5 +1,6 @@
 // Samplers that draw a varying number of words per element, permutations and multinomial draws.
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <memory>
 #include <mutex>
@@ -125,6 +126,7 @@ T binomial(Generator& generator, T count, T prob) {
         return count * p >= 10.0 ? binomial_by_rejection(generator, count, p)
                                  : binomial_by_waiting(generator, count, p);
     };
+    if (!std::isfinite(count)) return std::numeric_limits<T>::quiet_NaN();  // no end to the trials
     if (count <= 0.0 || prob <= 0.0) return 0;
     if (prob >= 1.0) return count;
     if (prob <= 0.5) return draw(prob);

@@ -54,6 +54,13 @@ AxisTable AxisTable::transposed() const {
 
 namespace {
 
+// A position as an index; a given scale may lead anywhere, NaN included.
+template <class Real>
+int64_t near_index(Real at, int64_t in) {
+    if (!(at > Real(-8))) return at <= Real(-8) ? -8 : 0;
+    return at < static_cast<Real>(in) ? static_cast<int64_t>(std::floor(at)) : in;
+}
+
 template <class Real>
 Real pixel_scale(int64_t in, int64_t out, bool align_corners, double scale) {
     if (align_corners) return out > 1 ? static_cast<Real>(in - 1) / static_cast<Real>(out - 1) : Real(0);
@@ -92,8 +99,8 @@ void antialias_taps(AxisTable& t, Interpolation mode, bool align_corners, double
     std::vector<Real> weights;
     for (int64_t o = 0; o < t.out; o++) {
         const Real centre = scale * (static_cast<Real>(o) + Real(0.5));
-        const int64_t first = std::max<int64_t>(static_cast<int64_t>(centre - reach + Real(0.5)), 0);
-        const int64_t last = std::min<int64_t>(static_cast<int64_t>(centre + reach + Real(0.5)), t.in);
+        const int64_t first = std::max<int64_t>(near_index(centre - reach + Real(0.5), t.in), 0);
+        const int64_t last = std::min<int64_t>(near_index(centre + reach + Real(0.5), t.in), t.in);
         weights.clear();
         Real total = 0;
         for (int64_t i = first; i < last; i++) {
@@ -120,8 +127,8 @@ AxisTable make_interpolation(Interpolation mode, int64_t in, int64_t out, bool a
             scale > 0 ? static_cast<float>(1.0 / scale) : static_cast<float>(in) / static_cast<float>(out);
         const float shift = mode == Interpolation::NearestExact ? 0.5f : 0.0f;
         for (int64_t o = 0; o < out; o++) {
-            const auto i = static_cast<int64_t>(std::floor((static_cast<float>(o) + shift) * step));
-            t.add_tap(in == out && mode == Interpolation::Nearest ? o : std::min(i, in - 1), 1.0);
+            const int64_t i = near_index((static_cast<float>(o) + shift) * step, in);
+            t.add_tap(in == out && mode == Interpolation::Nearest ? o : std::clamp<int64_t>(i, 0, in - 1), 1.0);
             t.end_output();
         }
         return t;
@@ -132,7 +139,7 @@ AxisTable make_interpolation(Interpolation mode, int64_t in, int64_t out, bool a
         Real at = align_corners ? step * static_cast<Real>(o) : step * (static_cast<Real>(o) + Real(0.5)) - Real(0.5);
         if (cubic) {
             const Real base = std::floor(at), x = at - base;
-            const auto i = static_cast<int64_t>(base);
+            const int64_t i = near_index(base, in);
             const Real a = Real(-0.75);
             const Real w[4] = {cubic_kernel(x + 1, a), cubic_kernel(x, a), cubic_kernel(1 - x, a),
                                cubic_kernel(2 - x, a)};
@@ -140,8 +147,8 @@ AxisTable make_interpolation(Interpolation mode, int64_t in, int64_t out, bool a
         } else if (in == out) {
             t.add_tap(o, 1.0);
         } else {
-            at = std::max(at, Real(0));
-            const int64_t i = std::min(static_cast<int64_t>(at), in - 1), j = std::min(i + 1, in - 1);
+            at = at > 0 ? at : Real(0);
+            const int64_t i = std::min(near_index(at, in), in - 1), j = std::min(i + 1, in - 1);
             const Real w = std::min(std::max(at - static_cast<Real>(i), Real(0)), Real(1));
             t.add_tap(i, Real(1) - w);
             t.add_tap(j, w);

@@ -1,5 +1,6 @@
 // Interpolation, average pooling, adaptive average pooling and padding by indices: primitives over csrc/cpu/resample.h.
 // Each is linear and comes with its adjoint.
+#include "cpu/checks.h"
 #include "cpu/copy.h"
 #include "cpu/pool_common.h"
 #include "cpu/resample.h"
@@ -12,8 +13,9 @@ using Tables = std::vector<AxisTable>;
 
 void check_spatial(std::string_view op, const Tensor& t, size_t spatial) {
     const auto dim = static_cast<size_t>(t.dim());
-    MASHAL_CHECK(spatial >= 1 && (dim == spatial + 1 || dim == spatial + 2), op, "input must be ", spatial + 1,
-                 "-D or ", spatial + 2, "-D for ", spatial, " spatial dimensions, got input ", text(t), ".");
+    MASHAL_CHECK(spatial >= 1 && spatial <= 3 && (dim == spatial + 1 || dim == spatial + 2), op, "input must be ",
+                 spatial + 1, "-D or ", spatial + 2, "-D for ", spatial, " spatial dimensions (1 to 3), got input ",
+                 text(t), ".");
 }
 
 // `like`'s shape with its last dimensions replaced.
@@ -73,6 +75,7 @@ void interpolate_shape(Call& c) {
     announce(c, with_spatial(input, out), input, out.size());
 }
 void interpolate_kernel(Call& c) {
+    if (c.out[0].numel() == 0) return;
     const Tensor input = c.tensor(0);
     resample(input, interpolation_tables(c, spatial_of(input, c.ints(1).size()), c.ints(1)), c.out[0]);
 }
@@ -80,9 +83,13 @@ void interpolate_kernel(Call& c) {
 // Adjoints: argument 1 is the spatial size of the input.
 void adjoint_shape(Call& c) {
     const Tensor grad = c.tensor(0);
+    check_spatial(c.name(), grad, c.ints(1).size());
+    check_positive(c.name(), grad, c.ints(1));
+    check_floating(c.name(), grad);
     announce(c, with_spatial(grad, c.ints(1)), grad, c.ints(1).size());
 }
 void interpolate_backward_kernel(Call& c) {
+    if (c.out[0].numel() == 0) return;
     const Tensor grad = c.tensor(0);
     resample(grad, transposed(interpolation_tables(c, c.ints(1), spatial_of(grad, c.ints(1).size()))), c.out[0]);
 }
@@ -107,11 +114,21 @@ void adaptive_shape(Call& c) {
     announce(c, with_spatial(input, out), input, out.size());
 }
 void adaptive_kernel(Call& c) {
+    if (c.out[0].numel() == 0) return;
     const Tensor input = c.tensor(0);
     resample(input, adaptive_tables(spatial_of(input, c.ints(1).size()), c.ints(1)), c.out[0]);
 }
+void adaptive_backward_shape(Call& c) {
+    const Tensor grad = c.tensor(0);
+    check_spatial("adaptive_avg_pool", grad, c.ints(1).size());
+    for (int64_t s : c.ints(1))
+        MASHAL_CHECK(s > 0, "adaptive_avg_pool", "input_size must be positive, got ", shape_text(c.ints(1)), ".");
+    check_floating("adaptive_avg_pool", grad);
+    announce(c, with_spatial(grad, c.ints(1)), grad, c.ints(1).size());
+}
 void adaptive_backward_kernel(Call& c) {
     const Tensor grad = c.tensor(0);
+    if (c.out[0].numel() == 0) return;
     if (grad.numel() == 0) return fill(c.out[0], Scalar::of(int64_t{0}));
     resample(grad, transposed(adaptive_tables(c.ints(1), spatial_of(grad, c.ints(1).size()))), c.out[0]);
 }
@@ -134,11 +151,29 @@ void average_shape(Call& c) {
     announce(c, pool_sizes("avg_pool", input, c.ints(1), c.ints(2), c.ints(3), ones, c.flag(4)), input, ones.size());
 }
 void average_kernel(Call& c) {
+    if (c.out[0].numel() == 0) return;
     const Tensor input = c.tensor(0);
     const size_t n = c.ints(1).size();
     resample(input, average_tables(c, 1, c.flag(5), c.i64(6), spatial_of(input, n), spatial_of(c.out[0], n)), c.out[0]);
 }
+void average_backward_shape(Call& c) {
+    const Tensor grad = c.tensor(0);
+    const IntSpan in = c.ints(1), stride = c.ints(3), padding = c.ints(4);
+    check_spatial("avg_pool", grad, in.size());
+    check_positive("avg_pool", grad, in);
+    check_floating("avg_pool", grad);
+    const IntVec sizes = with_spatial(grad, in), ones(c.ints(2).size(), 1);
+    checked_numel("avg_pool", sizes);
+    check_pool_lists("avg_pool", empty(sizes, grad.dtype(), Device{DeviceType::Meta, -1}), c.ints(2), stride, padding,
+                     ones);
+    for (size_t i = 0; i < in.size(); i++)
+        MASHAL_CHECK((spatial_of(grad, in.size())[i] - 1) * stride[i] < in[i] + padding[i], "avg_pool",
+                     "each window must begin inside the input or its left padding, got grad ", text(grad),
+                     " for input_size ", shape_text(in), ".");
+    announce(c, sizes, grad, in.size());
+}
 void average_backward_kernel(Call& c) {
+    if (c.out[0].numel() == 0) return;
     const Tensor grad = c.tensor(0);
     resample(grad, transposed(average_tables(c, 2, c.flag(5), c.i64(6), c.ints(1), spatial_of(grad, c.ints(1).size()))),
              c.out[0]);
@@ -154,6 +189,8 @@ PadMode pad_mode(const std::string& mode) {
 // pad counts from the last dimension: (left, right, top, bottom, ...).
 IntVec padded_sizes(IntSpan sizes, IntSpan pad, int64_t sign) {
     IntVec out(sizes);
+    constexpr int64_t kLimit = int64_t{1} << 60;
+    for (int64_t p : pad) MASHAL_CHECK(-kLimit <= p && p <= kLimit, "pad", "pad is too large: ", shape_text(pad), ".");
     for (size_t i = 0; i < pad.size() / 2; i++) out[out.size() - 1 - i] += sign * (pad[2 * i] + pad[2 * i + 1]);
     return out;
 }
@@ -165,17 +202,16 @@ Tables padding_tables(PadMode mode, IntSpan in, IntSpan pad) {
     }
     return tables;
 }
-void pad_shape(Call& c) {
-    const Tensor input = c.tensor(0);
-    const IntSpan pad = c.ints(1);
-    const size_t n = pad.size() / 2;
-    const PadMode mode = pad_mode(c.args[2].text());
-    MASHAL_CHECK(pad.size() % 2 == 0 && n >= 1, "pad", "pad must hold pairs, got ", shape_text(pad), ".");
-    check_spatial("pad", input, n);
-    const IntVec sizes = padded_sizes(input.sizes(), pad, 1);
-    for (size_t i = 0; i < n; i++) {
+// `given` is the tensor the caller passed: the input, or the gradient.
+void check_pairs(const Tensor& given, IntSpan pad) {
+    MASHAL_CHECK(pad.size() % 2 == 0 && !pad.empty(), "pad", "pad must hold pairs, got ", shape_text(pad), ".");
+    check_spatial("pad", given, pad.size() / 2);
+}
+// Whether `pad` turns `from` into `sizes`.
+void check_padding(PadMode mode, IntSpan from, IntSpan sizes, IntSpan pad, const Tensor& input) {
+    for (size_t i = 0; i < pad.size() / 2; i++) {
         const size_t d = sizes.size() - 1 - i;
-        const int64_t in = input.sizes()[d], most = std::max(pad[2 * i], pad[2 * i + 1]);
+        const int64_t in = from[d], most = std::max(pad[2 * i], pad[2 * i + 1]);
         if (mode == PadMode::Reflect)
             MASHAL_CHECK(most < in, "pad", "reflect padding must be less than the size of the dimension (", most,
                          " vs ", in, " in dimension ", d, "), got pad ", shape_text(pad), " and input ", text(input),
@@ -188,18 +224,31 @@ void pad_shape(Call& c) {
         MASHAL_CHECK(in > 0 && sizes[d] >= 1, "pad", "result must not be empty in dimension ", d, ", got pad ",
                      shape_text(pad), " and input ", text(input), ".");
     }
-    announce(c, sizes, input, n);
+}
+void pad_shape(Call& c) {
+    const Tensor input = c.tensor(0);
+    const IntSpan pad = c.ints(1);
+    check_pairs(input, pad);
+    const IntVec sizes = padded_sizes(input.sizes(), pad, 1);
+    check_padding(pad_mode(c.args[2].text()), input.sizes(), sizes, pad, input);
+    announce(c, sizes, input, pad.size() / 2);
 }
 void pad_kernel(Call& c) {
+    if (c.out[0].numel() == 0) return;
     const Tensor input = c.tensor(0);
     resample(input, padding_tables(pad_mode(c.args[2].text()), spatial_of(input, c.ints(1).size() / 2), c.ints(1)),
              c.out[0]);
 }
 void pad_backward_shape(Call& c) {
     const Tensor grad = c.tensor(0);
-    announce(c, padded_sizes(grad.sizes(), c.ints(1), -1), grad, c.ints(1).size() / 2);
+    const IntSpan pad = c.ints(1);
+    check_pairs(grad, pad);
+    const IntVec sizes = padded_sizes(grad.sizes(), pad, -1);
+    check_padding(pad_mode(c.args[2].text()), sizes, grad.sizes(), pad, grad);
+    announce(c, sizes, grad, pad.size() / 2);
 }
 void pad_backward_kernel(Call& c) {
+    if (c.out[0].numel() == 0) return;
     const auto tables =
         padding_tables(pad_mode(c.args[2].text()), spatial_of(c.out[0], c.ints(1).size() / 2), c.ints(1));
     resample(c.tensor(0), transposed(tables), c.out[0]);
@@ -241,10 +290,10 @@ const OpRegistration r_interpolate_backward{"_interpolate_backward",
                                             {.shape = adjoint_shape, .kernel = interpolate_backward_kernel}};
 const OpRegistration r_adaptive{"_adaptive_avg_pool", {.shape = adaptive_shape, .kernel = adaptive_kernel}};
 const OpRegistration r_adaptive_backward{"_adaptive_avg_pool_backward",
-                                         {.shape = adjoint_shape, .kernel = adaptive_backward_kernel}};
+                                         {.shape = adaptive_backward_shape, .kernel = adaptive_backward_kernel}};
 const OpRegistration r_average{"_avg_pool", {.shape = average_shape, .kernel = average_kernel}};
 const OpRegistration r_average_backward{"_avg_pool_backward",
-                                        {.shape = adjoint_shape, .kernel = average_backward_kernel}};
+                                        {.shape = average_backward_shape, .kernel = average_backward_kernel}};
 const OpRegistration r_pad{"_pad_by_index", {.shape = pad_shape, .kernel = pad_kernel}};
 const OpRegistration r_pad_backward{"_pad_by_index_backward",
                                     {.shape = pad_backward_shape, .kernel = pad_backward_kernel}};

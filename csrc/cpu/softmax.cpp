@@ -6,6 +6,7 @@
 
 #include "core/blocking.h"
 #include "core/parallel.h"
+#include "cpu/checks.h"
 #include "cpu/copy.h"
 #include "cpu/pointwise_loops.h"
 #include "dispatch/primitive.h"
@@ -60,7 +61,7 @@ void softmax_shape(Call& c) {
     const Tensor input = c.tensor(0);
     wrap_dim(c.name(), c.i64(1), input.dim());
     const DType t = c.has(2) ? c.args[2].dtype() : input.dtype();
-    MASHAL_CHECK(is_floating(t), c.name(), "not implemented for '", dtype_legacy_name(t), "'");
+    MASHAL_CHECK_AS(NotImplemented, is_floating(t), c.name(), "not implemented for '", dtype_legacy_name(t), "'");
     c.result(input.sizes(), t, input.device());
 }
 
@@ -107,6 +108,9 @@ void softmax_kernel(Call& c, bool log) {
 // _softmax_backward(grad, out, dim)
 void backward_shape(Call& c) {
     const Tensor out = c.tensor(1);
+    check_floating(c.name(), out);
+    check_shape(c.name(), "grad", c.tensor(0), out.sizes());
+    wrap_dim(c.name(), c.i64(2), out.dim());
     c.result(out.sizes(), out.dtype(), out.device());
 }
 

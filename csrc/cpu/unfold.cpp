@@ -1,6 +1,7 @@
 // im2col and col2im: sliding blocks of images as columns, and the sum of such columns back into images.
 #include "core/blocking.h"
 #include "core/parallel.h"
+#include "cpu/checks.h"
 #include "cpu/copy.h"
 #include "cpu/window.h"
 #include "dispatch/primitive.h"
@@ -12,11 +13,15 @@ namespace {
 Window make_window(const Call& c, size_t at, IntSpan image) {
     const IntSpan kernel = c.ints(at), dilation = c.ints(at + 1), padding = c.ints(at + 2), stride = c.ints(at + 3);
     IntVec out;
+    MASHAL_CHECK(kernel.size() == 2 && dilation.size() == 2 && padding.size() == 2 && stride.size() == 2, c.name(),
+                 "kernel_size, dilation, padding and stride must have 2 elements each, got kernel_size ",
+                 shape_text(kernel), ", dilation ", shape_text(dilation), ", padding ", shape_text(padding),
+                 " and stride ", shape_text(stride), ".");
+    check_window(c.name(), "kernel_size", kernel, 1);
+    check_window(c.name(), "dilation", dilation, 1);
+    check_window(c.name(), "stride", stride, 1);
+    check_window(c.name(), "padding", padding, 0);
     for (size_t i = 0; i < 2; i++) {
-        MASHAL_CHECK(kernel[i] > 0 && dilation[i] > 0 && stride[i] > 0 && padding[i] >= 0, c.name(),
-                     "kernel_size, dilation and stride must be positive and padding non-negative, got kernel_size ",
-                     shape_text(kernel), ", dilation ", shape_text(dilation), ", padding ", shape_text(padding),
-                     " and stride ", shape_text(stride), ".");
         out.push_back((image[i] + 2 * padding[i] - dilation[i] * (kernel[i] - 1) - 1) / stride[i] + 1);
         MASHAL_CHECK(image[i] + 2 * padding[i] >= dilation[i] * (kernel[i] - 1) + 1, c.name(),
                      "sliding blocks must fit the padded image: its spatial size ", shape_text(image),
@@ -33,8 +38,8 @@ void unfold_shape(Call& c) {
     IntVec sizes = input.sizes();
     const Window w = make_window(c, 1, IntSpan(sizes).last(2));
     const auto at = sizes.size() - 3;
-    sizes[at] *= w.kernel_size();
-    sizes[at + 1] = w.out_size();
+    sizes[at] = checked_product("im2col", sizes[at], w.kernel_size());
+    sizes[at + 1] = checked_product("im2col", w.out[1], w.out[2]);
     sizes.pop_back();
     c.result(sizes, input.dtype(), input.device());
 }
@@ -43,7 +48,7 @@ void unfold_kernel(Call& c) {
     const Tensor input = contiguous(c.tensor(0)), out = c.out[0];
     if (out.numel() == 0) return;
     const Window w = make_window(c, 1, IntSpan(input.sizes()).last(2));
-    const int64_t taps = w.kernel_size(), rows = input.numel() / w.in_size() * taps;
+    const int64_t taps = w.kernel_size(), rows = out.numel() / w.out_size();
     visit_size(input.dtype(), [&](auto zero) {
         using T = decltype(zero);
         const T* x = input.data<T>();
@@ -61,6 +66,8 @@ void fold_shape(Call& c) {
     MASHAL_CHECK(input.dim() == 2 || input.dim() == 3, "col2im", "input must be 2-D or 3-D, got input ", text(input),
                  ".");
     const IntSpan image = c.ints(1);
+    MASHAL_CHECK(image.size() == 2, "col2im", "output_size must have 2 elements, got ", shape_text(image), ".");
+    check_window("col2im", "output_size", image, 0);
     const Window w = make_window(c, 2, image);
     const int64_t rows = input.size(input.dim() - 2), columns = input.sizes().back();
     MASHAL_CHECK(rows % w.kernel_size() == 0, "col2im",
@@ -99,7 +106,8 @@ void fold_kernel(Call& c) {
         case DType::F64: run(double{}); break;
         case DType::C64: run(c64{}); break;
         case DType::C128: run(c128{}); break;
-        default: raise_error(ErrorKind::Runtime, "col2im", "not implemented for '", dtype_legacy_name(dtype), "'");
+        default:
+            raise_error(ErrorKind::NotImplemented, "col2im", "not implemented for '", dtype_legacy_name(dtype), "'");
     }
     if (work != dtype) copy_into(c.out[0], out);
 }

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 #include "core/small_vec.h"
 
@@ -32,6 +33,12 @@ struct Window {
     int64_t out_size() const { return out[0] * out[1] * out[2]; }
     int64_t kernel_size() const { return kernel[0] * kernel[1] * kernel[2]; }
     int64_t out_rows() const { return out[0] * out[1]; }
+    // Taps of axis d that meet the input for some window, [first, last): the others only see padding.
+    std::pair<int64_t, int64_t> useful_taps(size_t d) const {
+        const int64_t short_by = padding[d] - (out[d] - 1) * stride[d];
+        const int64_t first = short_by > 0 ? (short_by + dilation[d] - 1) / dilation[d] : 0;
+        return {first, std::min(kernel[d], (in[d] - 1 + padding[d]) / dilation[d] + 1)};
+    }
     // Every window is one element and every element has its window.
     bool is_pointwise() const { return kernel_size() == 1 && stride == Triple{1, 1, 1} && padding == Triple{0, 0, 0}; }
 };

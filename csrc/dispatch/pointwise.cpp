@@ -315,6 +315,7 @@ void check_alpha(const Call& call, const Value& alpha, DType computed) {
 
 // An input whose memory the output is about to overwrite in another order must be read first.
 Tensor safe_input(const Call& call, const Tensor& t) {
+    if (t.device().is_meta()) return t;
     for (const Tensor& out : call.out)
         if (memory_overlap(out, t) == Overlap::Partial) return clone(t, MemoryFormat::Preserve);
     return t;
@@ -335,7 +336,8 @@ bool run_simple(Call& call) {
             if (!v.is_tensor()) return false;
             const TensorObj* t = v.tensor_obj();
             if (first == nullptr) first = t;
-            if (!t->contiguous || t->dtype != first->dtype || !(t->sizes == first->sizes)) return false;
+            if (!t->contiguous || t->dtype != first->dtype || t->device() != Device{} || !(t->sizes == first->sizes))
+                return false;
             in[n_inputs++] = static_cast<const char*>(t->storage->data()) + t->offset * item_size(t->dtype);
         } else if (v.tag() == Value::Tag::Int || v.tag() == Value::Tag::Float) {
             if (n_params == 4) return false;
@@ -345,7 +347,7 @@ bool run_simple(Call& call) {
         }
     }
     DType type = first->dtype, written;
-    if ((type != DType::F32 && type != DType::F64) || first->storage->device() != Device{}) return false;
+    if (type != DType::F32 && type != DType::F64) return false;
     PointwiseLoop loop = p.find_loop(type, &written);
     if (loop == nullptr || written != output_type(p.promotion, type)) return false;
     Tensor out = empty(first->sizes, written);

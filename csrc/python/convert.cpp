@@ -65,6 +65,13 @@ int64_t int_from(PyObject* o) {
     return v;
 }
 
+// Asking may raise: a tensor of several elements has no truth value.
+static bool truth_of(PyObject* o) {
+    const int truth = PyObject_IsTrue(o);
+    check_status(truth);
+    return truth == 1;
+}
+
 Scalar scalar_from(PyObject* o) {
     if (PyFloat_Check(o)) return Scalar::of(PyFloat_AS_DOUBLE(o));
     if (PyBool_Check(o)) return Scalar::of(o == Py_True);
@@ -76,13 +83,14 @@ Scalar scalar_from(PyObject* o) {
     if (is_tensor(o)) {
         Tensor t = as_tensor(o);
         MASHAL_CHECK(t.numel() == 1, "", "a Tensor with ", t.numel(), " elements cannot be converted to Scalar");
+        MASHAL_CHECK(!t.device().is_meta(), "", "a meta Tensor has no data and cannot be converted to Scalar");
         return load_scalar(t.data(), t.dtype());
     }
     PyNumberMethods* methods = Py_TYPE(o)->tp_as_number;
     if (methods != nullptr && methods->nb_index != nullptr) return Scalar::of(int_from(o));
     // numpy.bool_ has no __index__ and says so by its name; its __float__ would lose the type.
     if (std::string_view(Py_TYPE(o)->tp_name) == "numpy.bool" || std::string_view(Py_TYPE(o)->tp_name) == "numpy.bool_")
-        return Scalar::of(PyObject_IsTrue(o) == 1);
+        return Scalar::of(truth_of(o));
     if (PyObject_HasAttrString(o, "__complex__") && !PyObject_HasAttrString(o, "__float__")) {
         Py_complex c = PyComplex_AsCComplex(o);
         if (PyErr_Occurred()) throw ForeignError();
@@ -272,7 +280,7 @@ void convert_argument(const Primitive& op, size_t index, PyObject* o, Value& out
             if (PyBool_Check(o))
                 out = Value(o == Py_True);
             else if (PyLong_Check(o) || std::string_view(Py_TYPE(o)->tp_name).starts_with("numpy.bool") || is_tensor(o))
-                out = Value(PyObject_IsTrue(o) == 1);
+                out = Value(truth_of(o));
             else
                 type_error(op, index, "bool", o);
             break;

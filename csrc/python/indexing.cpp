@@ -120,6 +120,9 @@ Indexed apply_indices(PyObject* self, PyObject* key) {
                 }
                 continue;
             }
+            MASHAL_CHECK_AS(
+                NotImplemented, !mask || index.dim() > 0, "index",
+                "what a mask without dimensions selects depends on its data, which meta tensors do not have");
             put_advanced(r, dim, index);
             dim += mask ? index.dim() : 1;
         } else if (PyIndex_Check(item)) {

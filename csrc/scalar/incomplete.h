@@ -26,23 +26,23 @@ MASHAL_SLOW_FN double erfcx(double x) {
 }
 MASHAL_FN float erfcx(float x) { return static_cast<float>(erfcx(static_cast<double>(x))); }
 
+// m - log(1 + m) for |m| < 0.25.
+MASHAL_SLOW_FN double log1p_excess(double m) {
+    double power = m * m, sum = 0.0;
+    for (int k = 2; k < 32; ++k) {
+        sum += power / k;
+        power *= -m;
+    }
+    return sum;
+}
+
 // x^a e^-x / Gamma(a + 1) for a, x > 0.
 MASHAL_SLOW_FN double gamma_prefix(double a, double x) {
     if (a < 20.0) return exp(a * log(x) - x - lgamma(a + 1.0));
     // With Stirling's series for Gamma, so that large powers cancel before they are taken: e^(-a phi) / sqrt(2 pi a),
     // phi = m - log(1 + m), m = x/a - 1.
     double m = (x - a) / a;
-    double phi;
-    if (fabs(m) < 0.25) {
-        double power = m * m, sum = 0.0;
-        for (int k = 2; k < 32; ++k) {
-            sum += power / k;
-            power *= -m;
-        }
-        phi = sum;
-    } else {
-        phi = m - log1p(m);
-    }
+    double phi = fabs(m) < 0.25 ? log1p_excess(m) : m - log1p(m);
     double r = 1.0 / a;
     double s = r * r;
     double correction = r * poly(s, 1.0 / 12, -1.0 / 360, 1.0 / 1260, -1.0 / 1680, 1.0 / 1188);
@@ -68,7 +68,7 @@ MASHAL_SLOW_FN double upper_gamma_fraction(double a, double x) {
         c = b + an / c;
         double factor = c * d;
         h *= factor;
-        if (fabs(factor - 1.0) < 0x1p-53) break;
+        if (!(fabs(factor - 1.0) >= 0x1p-53)) break;  // or NaN
     }
     return gamma_prefix(a, x) * a * h;
 }
@@ -85,6 +85,19 @@ MASHAL_SLOW_FN double upper_gamma_series(double a, double x) {
     return -expm1(a * log_x - lgamma(1.0 + a)) - exp(a * log_x - lgamma(a)) * sum;
 }
 
+// Q(a, x) for a > 1e8, where the sums above take too many terms: N. Temme's uniform expansion (1979). Away from a the
+// result is 0 or 1 to the last bit, so that its coefficients are needed for small eta only.
+constexpr double kLargeShape = 1e8;
+MASHAL_SLOW_FN double upper_gamma_uniform(double a, double x) {
+    double m = (x - a) / a;
+    if (fabs(m) > 0.01) return x < a ? 1.0 : 0.0;
+    double phi = log1p_excess(m);
+    double eta = x < a ? -sqrt(2.0 * phi) : sqrt(2.0 * phi);
+    double c0 = poly(eta, -1.0 / 3, 1.0 / 12, -2.0 / 135, 1.0 / 864, 1.0 / 2835);
+    double c1 = poly(eta, -1.0 / 540, -1.0 / 288, 1.0 / 378);
+    return 0.5 * MASHAL_LIBM(erfc)(eta * sqrt(0.5 * a)) + exp(-a * phi) * k1Sqrt2Pi / sqrt(a) * (c0 + c1 / a);
+}
+
 // igamma, igammac: regularised incomplete gamma functions P(a, x) and Q(a, x) = 1 - P(a, x).
 // Domain: a, x >= 0. Max error: float 2 ULP; double 1e-13 relative.
 // Special: a < 0 or x < 0 -> nan; P(0, x) = 1 and P(0, 0) = nan; P(a, 0) = 0; P(a, inf) = 1; P(inf, x) = 0; P(inf, inf)
@@ -95,6 +108,7 @@ MASHAL_SLOW_FN double igammac(double a, double x) {
     if (x == 0.0) return 1.0;
     if (a == inf<double>()) return x == inf<double>() ? nan<double>() : 1.0;
     if (x == inf<double>()) return 0.0;
+    if (a > kLargeShape) return upper_gamma_uniform(a, x);
     if (x <= 1.1 && a <= x) return upper_gamma_series(a, x);
     return x < a + 1.0 ? 1.0 - lower_gamma_series(a, x) : upper_gamma_fraction(a, x);
 }
@@ -104,6 +118,7 @@ MASHAL_SLOW_FN double igamma(double a, double x) {
     if (x == 0.0) return 0.0;
     if (a == inf<double>()) return x == inf<double>() ? nan<double>() : 0.0;
     if (x == inf<double>()) return 1.0;
+    if (a > kLargeShape) return 1.0 - upper_gamma_uniform(a, x);
     return x < a + 1.0 ? lower_gamma_series(a, x) : 1.0 - upper_gamma_fraction(a, x);
 }
 MASHAL_FN float igamma(float a, float x) {

@@ -8,8 +8,10 @@ import math as _math
 import typing as _typing
 from typing import Any
 
-from . import _boot  # noqa: F401 - before the core
-from . import _core
+from . import (
+    _boot,  # noqa: F401 - before the core
+    _core,
+)
 from ._core import Generator as Generator
 from ._core import Size as Size
 from ._core import Tensor as Tensor

@@ -32,6 +32,8 @@ class finfo:
     """
 
     def __init__(self, dtype: Any = None) -> None:
+        if not isinstance(dtype, _core.dtype | None):
+            raise TypeError(f"finfo(): argument 'type' must be dtype, not {type(dtype).__name__}")
         dtype = _core.get_default_dtype() if dtype is None else dtype.to_real()
         name = _name(dtype)
         if name not in _FLOATS:
@@ -56,6 +58,8 @@ class iinfo:
     """
 
     def __init__(self, dtype: Any) -> None:
+        if not isinstance(dtype, _core.dtype):
+            raise TypeError(f"iinfo(): argument 'type' must be dtype, not {type(dtype).__name__}")
         if dtype.is_floating_point or dtype.is_complex or dtype is _core.bool:
             raise TypeError(f"iinfo() requires an integer input type, got {dtype}. Use finfo for floating point")
         self.dtype = _name(dtype)

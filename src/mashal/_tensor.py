@@ -155,6 +155,8 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, req
             f"offset ({offset} bytes) must be non-negative and no greater than buffer length ({len(view)} bytes) minus "
             "1"
         )
+    if not isinstance(dtype, _core.dtype):
+        raise TypeError(f"frombuffer(): argument 'dtype' must be dtype, not {type(dtype).__name__}")
     size = dtype.itemsize
     left = len(view) - offset
     if count < 0 and left % size:
@@ -433,6 +435,8 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
 def _legacy_dtype(dtype: Any) -> Any:
     if isinstance(dtype, _core.dtype):
         return dtype
+    if not isinstance(dtype, (str, type)):
+        raise TypeError(f"type(): dtype must be a type, str, or dtype object, not {type(dtype).__name__}")
     name = dtype if isinstance(dtype, str) else f"torch.{dtype.__name__}"
     for d in _DTYPES:
         if name == f"torch.{d._legacy_name}Tensor":

@@ -68,7 +68,7 @@ def publish(namespace: dict[str, Any]) -> None:
     """Puts every op where its declaration says: into ``namespace`` and onto ``Tensor``."""
     for name, entry in _registry.entries.items():
         if entry.function:
-            namespace[name] = entry.call
+            namespace[name] = entry.call if entry.primitive else _registry.checked(entry.call, name)
         if entry.method:
             setattr(_core.Tensor, name, entry.call._method(name, False) if entry.primitive else entry.call)
         if entry.inplace:

@@ -11,6 +11,9 @@ from .creation import arange, empty
 from .joining import cat, stack
 from .views import atleast_2d
 
+# A grid has a dimension for each tensor; tensors have at most so many.
+_MAX_DIMS = 64
+
 
 @composite()
 def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
@@ -86,6 +89,8 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
         raise RuntimeError(f"combinations: Expect a non-negative number, but got {r}")
     if r == 0:
         return input.new_empty(0)
+    if r > _MAX_DIMS:
+        raise RuntimeError(f"combinations: r must be at most {_MAX_DIMS}, the number of dimensions, got {r}")
     number = arange(input.shape[0])
     values, positions = meshgrid(*[input] * r, indexing="ij"), meshgrid(*[number] * r, indexing="ij")
     wanted = positions[0] >= 0

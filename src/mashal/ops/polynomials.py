@@ -30,12 +30,22 @@ _RECURRENCES: dict[str, _Recurrence] = {
 }
 
 
+# A recurrence takes a step for each degree: more than this would seem to hang.
+_MAX_DEGREE = 100_000
+
+
+def _checked_degree(n: int) -> int:
+    if n > _MAX_DEGREE:
+        raise ValueError(f"polynomial: degree n must be at most {_MAX_DEGREE}, got n {n}.")
+    return n
+
+
 def _evaluate(recurrence: _Recurrence, x: Tensor, n: Any) -> Tensor:
     """p_n(x), 0 for negative n. Of a tensor of degrees, each is taken when the recurrence passes it."""
     p1, step = recurrence
     one = x * 0 + 1
     if not isinstance(n, Tensor):
-        n = int(n)
+        n = _checked_degree(int(n))
         if n < 0:
             return x * 0
         before, p = one, p1(x)
@@ -43,7 +53,7 @@ def _evaluate(recurrence: _Recurrence, x: Tensor, n: Any) -> Tensor:
             before, p = p, step(x, k, p, before)
         return one if n == 0 else p
     n = n.trunc()
-    top = int(n.max()) if n.numel() else 0
+    top = _checked_degree(int(n.max())) if n.numel() else 0
     result = where(n == 0, one, 0)
     before, p = one, p1(x)
     for k in range(1, top + 1):
@@ -54,6 +64,8 @@ def _evaluate(recurrence: _Recurrence, x: Tensor, n: Any) -> Tensor:
 
 def _argument(input: Any, n: Any) -> Tensor:
     if not isinstance(input, Tensor):
+        if not isinstance(n, Tensor):
+            raise TypeError(f"polynomial: input or n must be a Tensor, got {type(input).__name__} and {type(n).__name__}.")
         input = n.new_full((), input, dtype=_core.get_default_dtype())
     return input if input.dtype.is_floating_point else input.to(_core.get_default_dtype())
 
@@ -72,7 +84,7 @@ def _declare(name: str, shifted: bool = False) -> Callable[..., Tensor]:
 
     Args:
         input: tensor of any shape, or a number if ``n`` is a tensor.
-        n: degree: an integer, or a tensor that broadcasts with ``input``; negative degrees give 0.
+        n: degree: an integer, or a tensor that broadcasts with ``input``; at most 100,000, negative degrees give 0.
 
     Returns:
         a floating-point tensor of the broadcast shape.

@@ -9,6 +9,7 @@ from .. import _core
 from .._core import Tensor
 from ._pointwise import pointwise
 from ._registry import composite
+from .creation import arange
 
 _SQRT_PI = math.sqrt(math.pi)
 _SQRT_2PI = math.sqrt(2 * math.pi)
@@ -230,10 +231,9 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
     """
     if p < 1:
         raise RuntimeError(f"mvlgamma: p must be at least 1, got p {p}.")
-    total = lgamma(input)
-    for j in range(1, p):
-        total = total + lgamma(input - j / 2)
-    return total + p * (p - 1) / 4 * math.log(math.pi)
+    dtype = input.dtype if input.dtype.is_floating_point else _core.get_default_dtype()
+    terms = lgamma(input.unsqueeze(-1) - arange(p, dtype=dtype, device=input.device) / 2)
+    return terms.sum(-1) + p * (p - 1) / 4 * math.log(math.pi)
 
 
 igamma = pointwise(

@@ -603,6 +603,8 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
         n = indices_or_sections
         if n <= 0:
             raise RuntimeError(f"tensor_split: number of sections must be larger than 0, got {n}")
+        if n > max(total, 1 << 20):
+            raise RuntimeError(f"tensor_split: number of sections is too large for {total} elements, got {n}")
         return split_with_sizes(input, [total // n + (i < total % n) for i in range(n)], dim)
     bounds = [0, *indices_or_sections, total]
     return tuple(slice_(input, dim, a, b) for a, b in itertools.pairwise(bounds))
