@@ -154,6 +154,7 @@ Primitive::Primitive(Schema s, Family f, Promotion p) : schema(std::move(s)), fa
         kernel = fns->kernel;
         in_place_ok = fns->in_place_ok;
         overlap_ok = fns->overlap_ok;
+        reads_data = fns->reads_data;
     }
 }
 
@@ -241,7 +242,7 @@ void Primitive::run_general(Call& call) const {
     if (!call.out.empty() && on_meta(call)) {
         // Shapes are all there is.
     } else if (kernel != nullptr) {
-        check_readable(call);
+        if (reads_data) check_readable(call);
         kernel(call);
     } else {
         MASHAL_CHECK_AS(NotImplemented, static_cast<bool>(foreign_kernel), name, "has no kernel for the CPU");

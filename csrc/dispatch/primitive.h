@@ -93,6 +93,7 @@ public:
     bool differentiable = false;  // has a vjp
     std::string no_gradient;      // why there is none
     bool in_place_ok = false;
+    bool reads_data = true;
     bool overlap_ok = false;   // an element may be written several times (fills)
     bool mutates = false;      // name ends in `_`: always writes into args[0]
     std::string loop;          // pointwise: name of the inner loop
@@ -123,7 +124,8 @@ struct OpFunctions {
     ShapeFn shape = nullptr;
     KernelFn kernel = nullptr;
     bool in_place_ok = false;  // the kernel may be given args[0] itself as out[0]
-    bool overlap_ok = false;   // elements of args[0] may share memory: all are written with one value
+    bool reads_data = true;   // false: only shapes and types of the arguments matter, so they may be on the meta device
+    bool overlap_ok = false;  // elements of args[0] may share memory: all are written with one value
 };
 struct OpRegistration {
     OpRegistration(const char* name, OpFunctions fns);
