@@ -26,7 +26,8 @@ void visit_convolution(DType t, F&& f) {
         case DType::I16: return f(int16_t{});
         case DType::I8: return f(int8_t{});
         case DType::U8: return f(uint8_t{});
-        default: raise_error(ErrorKind::NotImplemented, "convolution", "not implemented for '", dtype_legacy_name(t), "'");
+        default:
+            raise_error(ErrorKind::NotImplemented, "convolution", "not implemented for '", dtype_legacy_name(t), "'");
     }
 }
 

@@ -161,7 +161,9 @@ def checked(fn: Callable[..., Any], name: str) -> Callable[..., Any]:
     return call
 
 
-def name_argument(fn: Callable[..., Any], name: str, args: tuple[Any, ...], kwargs: dict[str, Any], e: AttributeError) -> None:
+def name_argument(
+    fn: Callable[..., Any], name: str, args: tuple[Any, ...], kwargs: dict[str, Any], e: AttributeError
+) -> None:
     """Raises TypeError if what lacks an attribute is an argument of the call, or an item of one.
 
     Looked at only after something has failed: a composite pays nothing for it.

@@ -65,7 +65,9 @@ def _evaluate(recurrence: _Recurrence, x: Tensor, n: Any) -> Tensor:
 def _argument(input: Any, n: Any) -> Tensor:
     if not isinstance(input, Tensor):
         if not isinstance(n, Tensor):
-            raise TypeError(f"polynomial: input or n must be a Tensor, got {type(input).__name__} and {type(n).__name__}.")
+            raise TypeError(
+                f"polynomial: input or n must be a Tensor, got {type(input).__name__} and {type(n).__name__}."
+            )
         input = n.new_full((), input, dtype=_core.get_default_dtype())
     return input if input.dtype.is_floating_point else input.to(_core.get_default_dtype())
 
