@@ -367,6 +367,18 @@ bool run_simple(Call& call) {
     return true;
 }
 
+// What the op computes with instead tells the repair.
+[[noreturn, gnu::cold]] void refuse_dtype(const Call& call, DType t) {
+    const Primitive& p = call.op;
+    DType out;
+    const char* repair = "";
+    if (t == DType::Bool && p.find_loop(DType::I64, &out) != nullptr)
+        repair = ". To invert or combine masks use `~`, `^`, `&` and `|`; to calculate with them convert with .long()";
+    else if (is_floating(t) && p.find_loop(DType::I64, &out) != nullptr)
+        repair = ", only for integer and bool tensors. Convert with .long() or .bool()";
+    raise_error(ErrorKind::NotImplemented, call.name(), "not implemented for '", dtype_legacy_name(t), "'", repair);
+}
+
 }  // namespace
 
 void run_pointwise(Call& call) {
@@ -382,8 +394,7 @@ void run_pointwise(Call& call) {
     Plan plan;
     plan.compute = compute_dtype(computed);
     plan.loop = p.find_loop(plan.compute, &plan.loop_out);
-    if (plan.loop == nullptr)
-        raise_error(ErrorKind::NotImplemented, call.name(), "not implemented for '", dtype_legacy_name(common), "'");
+    if (plan.loop == nullptr) refuse_dtype(call, common);
     DType result = output_type(p.promotion, computed);
 
     SmallVec<double, 4> params;

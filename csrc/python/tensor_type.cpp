@@ -158,8 +158,15 @@ int set_requires_grad_attr(PyObject* self, PyObject* value, void*) {
 }
 PyObject* get_grad(PyObject* self, void*) {
     return guarded([&]() -> PyObject* {
-        AutogradMeta* meta = autograd_meta(self_of(self));
+        Tensor t = self_of(self);
+        AutogradMeta* meta = autograd_meta(t);
         if (meta == nullptr) Py_RETURN_NONE;
+        if (!meta->grad.defined() && !meta->retains_grad && !is_leaf(t))
+            check_status(PyErr_WarnEx(PyExc_UserWarning,
+                                      "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed: "
+                                      "backward() fills .grad of leaves only. Call .retain_grad() on this Tensor "
+                                      "before backward(), or read .grad of the leaf it was computed from.",
+                                      1));
         return wrap(meta->grad);
     });
 }
@@ -576,6 +583,12 @@ PyObject* index_slot(PyObject* self) {
 }
 template <PyObject* (*convert)(PyObject*)>
 PyObject* number_slot(PyObject* self) {
+    if (int64_t n = as_tensor(self).numel(); n != 1) {
+        PyErr_Format(PyExc_ValueError,
+                     "only one element tensors can be converted to Python scalars, got one of %lld elements",
+                     static_cast<long long>(n));
+        return nullptr;
+    }
     PyRef item = PyRef::steal(tensor_item(self, nullptr));
     return item ? convert(item.get()) : nullptr;
 }

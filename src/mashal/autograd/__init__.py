@@ -152,11 +152,13 @@ def grad(
 
         return grad_batched(roots, wanted, _as_tuple(grad_outputs), keep, create_graph, allow_unused, materialize_grads)
     result = _run_backward(roots, _root_grads(roots, grad_outputs), wanted, keep, create_graph, False)
-    if not allow_unused and any(g is None for g in result):
-        raise RuntimeError(
-            "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if "
-            "this is the desired behavior."
-        )
+    if not allow_unused:
+        for i, g in enumerate(result):
+            if g is None:
+                raise RuntimeError(
+                    f"grad: the differentiated Tensor at index {i} of inputs, of shape {tuple(wanted[i].shape)}, "
+                    "appears to not have been used in the graph. Set allow_unused=True if this is the desired behavior."
+                )
     if materialize_grads:
         result = [
             _core.empty(t.shape, None, t.dtype, t.device).fill_(0) if g is None else g

@@ -36,6 +36,8 @@ class Parameter(Tensor):
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Parameter:
         if data is None:
             data = mashal.empty(0)
+        if not isinstance(data, Tensor):
+            raise TypeError(f"Parameter: data must be a Tensor, got {type(data).__name__}. Use torch.tensor(data).")
         return Tensor._make_subclass(cls, data, requires_grad)
 
     def __init__(self, data: Tensor | None = None, requires_grad: bool = True) -> None:

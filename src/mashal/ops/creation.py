@@ -24,7 +24,11 @@ def _with_keywords(primitive: Any) -> Callable[..., Tensor]:
         known = {k: kwargs.pop(k) for k in ("layout", "pin_memory", "requires_grad", "names") if k in kwargs}
         if not known:
             given = ", ".join([type(a).__name__ for a in args] + [f"{k}={type(v).__name__}" for k, v in kwargs.items()])
-            raise TypeError(f"{primitive.__name__}() received an invalid combination of arguments - got ({given})")
+            schema = primitive.__doc__.partition("\n")[0]
+            raise TypeError(
+                f"{primitive.__name__}() received an invalid combination of arguments - got ({given}), "
+                f"but expected {schema}"
+            )
         if known.get("names") is not None:
             raise NotImplementedError(f"{primitive.__name__}: named tensors are not implemented")
         return _placed(primitive(*args, **kwargs), known.get("layout"), bool(known.get("requires_grad")))
