@@ -6,5 +6,6 @@ cd "$(dirname "$0")/.."
 if [[ ! -x .venv/bin/python ]]; then
     "${PYTHON:-python3}" -m venv .venv
 fi
+echo "installing mashal into .venv (compiles its C++ the first time: some minutes) ..."
 .venv/bin/python -m pip --quiet --disable-pip-version-check install ".[demo]"
 exec .venv/bin/python examples/train_digits.py "$@"
