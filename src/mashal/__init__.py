@@ -9,6 +9,7 @@ import typing as _typing
 from typing import Any
 
 from . import (
+    _alias,
     _boot,  # noqa: F401 - before the core
     _core,
 )
@@ -144,6 +145,8 @@ def set_default_tensor_type(t: Any) -> None:
     """The legacy form of :func:`set_default_dtype`."""
     _core.set_default_dtype(_tensor._legacy_dtype(t))
 
+
+_alias.install()
 
 # Submodules that are imported on first use: `import mashal` alone stays fast.
 _LAZY = frozenset(
