@@ -218,7 +218,7 @@ void convert_rectangle(ConvertLoop convert, int dst_size, int src_size, const Re
 
 Tensor dense_copy(const Tensor& t, IntSpan strides) {
     Tensor out = empty_strided(t.sizes(), strides, t.dtype(), t.device());
-    if (out.numel() == 0) return out;
+    if (out.numel() == 0 || !t.device().is_cpu()) return out;
     AllowThreads threads(out.numel() > kGrain);
     copy_strided(t->dtype, t->sizes, out.data(), out->strides, t.data(), t->strides);
     return out;

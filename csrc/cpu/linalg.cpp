@@ -415,6 +415,17 @@ void singular_values_shape(Call& c) {
     c.result(with(batch_sizes(c.tensor(0)), {MatrixShape(c.tensor(0)).k()}), real_dtype(c.tensor(0).dtype()),
              c.tensor(0).device());
 }
+// The iterative routines may never end on infinities.
+template <class T>
+bool all_finite(const T* p, int64_t n) {
+    if constexpr (is_complex_type<T>) {
+        return std::all_of(p, p + n, [](T v) { return std::isfinite(v.re) && std::isfinite(v.im); });
+    } else {
+        return std::all_of(p, p + n, [](T v) { return std::isfinite(v); });
+    }
+}
+constexpr int32_t kNotFinite = -4;
+
 void check_convergence(const char* op, const std::vector<int32_t>& info) {
     for (size_t i = 0; i < info.size(); i++)
         MASHAL_CHECK(info[i] == 0, op,
@@ -446,8 +457,10 @@ void run_svd(const char* op, const Tensor& input, char job, const Tensor& u, con
                 return;
             }
             info[static_cast<size_t>(i)] =
-                MASHAL_LAPACK(T, gesdd, kColumnMajor, job, order_of(s.m), order_of(s.n), raw(pa + i * s.m * s.n),
-                              leading(s.m), ps + i * s.k(), raw(ui), leading(s.m), raw(vi), leading(v_rows));
+                !all_finite(pa + i * s.m * s.n, s.m * s.n)
+                    ? kNotFinite
+                    : MASHAL_LAPACK(T, gesdd, kColumnMajor, job, order_of(s.m), order_of(s.n), raw(pa + i * s.m * s.n),
+                                    leading(s.m), ps + i * s.k(), raw(ui), leading(s.m), raw(vi), leading(v_rows));
         });
     });
     check_convergence(op, info);
@@ -479,7 +492,11 @@ void run_eigh(const char* op, char job, char side, const Tensor& values, const T
         for_batch(s.batch, s.n, [&](int64_t i) {
             T* a = pv + i * s.n * s.n;
             Real<T>* w = pw + i * s.n;
-            lapack_int code;
+            lapack_int code = kNotFinite;
+            if (!all_finite(a, s.n * s.n)) {
+                info[static_cast<size_t>(i)] = code;
+                return;
+            }
             if constexpr (std::is_same_v<T, c64>)
                 code = scipy_LAPACKE_cheevd(kColumnMajor, job, side, order_of(s.n), raw(a), leading(s.n), w);
             else if constexpr (std::is_same_v<T, c128>)
@@ -537,7 +554,11 @@ void eig_kernel(Call& c) {
             const int64_t n = s.n;
             T* m = pa + i * n * n;
             C *w = values + i * n, *v = vectors + i * n * n;
-            lapack_int code;
+            lapack_int code = kNotFinite;
+            if (!all_finite(m, n * n)) {
+                info[static_cast<size_t>(i)] = code;
+                return;
+            }
             if constexpr (std::is_same_v<T, c64>) {
                 code = scipy_LAPACKE_cgeev(kColumnMajor, 'N', 'V', order_of(n), raw(m), leading(n), raw(w), nullptr, 1,
                                            raw(v), leading(n));

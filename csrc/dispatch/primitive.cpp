@@ -137,6 +137,8 @@ Primitive* find_primitive(std::string_view name) {
 Primitive::Primitive(Schema s, Family f, Promotion p) : schema(std::move(s)), family(f), promotion(p) {
     name = schema.name;
     loop = name;
+    public_name = name.substr(std::min(name.find_first_not_of('_'), name.size()));
+    if (name.front() == '_' && public_name.ends_with("_dim")) public_name.resize(public_name.size() - 4);
     bool upper = true;
     for (char c : name) {
         if (c == '_')

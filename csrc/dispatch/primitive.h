@@ -24,7 +24,7 @@ struct Call {
     bool in_place = false;          // args[0] is also the result
     bool out_given = false;         // the user passed `out=`
 
-    const std::string& name() const;
+    const std::string& name() const;                            // for messages
     Tensor tensor(size_t i) const { return args[i].tensor(); }  // undefined when None
     bool has(size_t i) const { return !args[i].is_none(); }
     int64_t i64(size_t i) const { return args[i].integer(); }
@@ -82,7 +82,8 @@ public:
 
     Schema schema;
     std::string name;
-    std::string node_name;  // "AddBackward0"
+    std::string public_name;  // for messages: what the user called ("max" for `_max_dim`)
+    std::string node_name;    // "AddBackward0"
     Family family;
     Promotion promotion;
     ShapeFn shape = nullptr;
@@ -116,7 +117,7 @@ private:
     mutable LoopEntry loops_[kNumDTypes];
 };
 
-inline const std::string& Call::name() const { return op.name; }
+inline const std::string& Call::name() const { return op.public_name; }
 
 // C++ kernels and shape rules register themselves by primitive name at start-up:
 //   static const OpRegistration r{"gather", {.shape = gather_shape, .kernel = gather_kernel}};

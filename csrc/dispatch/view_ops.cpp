@@ -107,7 +107,8 @@ void permute(Call& c) {
     uint64_t seen = 0;
     for (size_t i = 0; i < n; i++) {
         auto d = static_cast<size_t>(wrap_dim(c.name(), dims[i], t.dim()));
-        MASHAL_CHECK(!(seen >> d & 1), c.name(), "duplicate dims are not allowed, got dims ", shape_text(dims));
+        MASHAL_CHECK(!(seen >> d & 1), c.name(), "duplicate dims are not allowed, got dims ", shape_text(dims),
+                     " and input ", text(t));
         seen |= uint64_t{1} << d;
         sizes[i] = t.sizes()[d];
         strides[i] = t.strides()[d];
@@ -146,7 +147,7 @@ void select(Call& c) {
     auto d = static_cast<size_t>(wrap_dim(c.name(), c.i64(1), t.dim()));
     int64_t index = c.i64(2), size = t.sizes()[d];
     MASHAL_CHECK_AS(Index, index >= -size && index < size, c.name(), "index ", index,
-                    " is out of bounds for dimension ", d, " with size ", size);
+                    " is out of bounds for dimension ", d, " with size ", size, ", got input ", text(t));
     if (index < 0) index += size;
     IntVec sizes = t.sizes(), strides = t.strides();
     int64_t offset = t->offset + index * strides[d];

@@ -57,6 +57,13 @@ inline PyRef checked(PyObject* p) {
     if (p == nullptr) throw ForeignError();
     return PyRef::steal(p);
 }
+// The text of a str, which lives as long as it does; raises UnicodeEncodeError for lone surrogates.
+inline std::string_view utf8(PyObject* text) {
+    Py_ssize_t n;
+    const char* data = PyUnicode_AsUTF8AndSize(text, &n);
+    if (data == nullptr) throw ForeignError();
+    return {data, static_cast<size_t>(n)};
+}
 inline void check_status(int status) {
     if (status < 0) throw ForeignError();
 }

@@ -128,26 +128,18 @@ IntVec ints_from(PyObject* o, std::string_view what) {
     IntVec out;
     if (is_tensor(o) && as_tensor(o).dim() > 0)
         raise_error(ErrorKind::Type, what, "must be a tuple of ints, not Tensor");
-    PyObject** items;
-    Py_ssize_t n;
-    PyRef fast;
-    if (PyTuple_Check(o) || PyList_Check(o)) {
-        items = PySequence_Fast_ITEMS(o);
-        n = PySequence_Fast_GET_SIZE(o);
-    } else {
-        fast = PyRef::steal(PySequence_Fast(o, ""));
-        if (!fast) {
-            PyErr_Clear();
-            raise_error(ErrorKind::Type, what, "must be a tuple of ints, not ", Py_TYPE(o)->tp_name);
-        }
-        items = PySequence_Fast_ITEMS(fast.get());
-        n = PySequence_Fast_GET_SIZE(fast.get());
+    PyRef fast = PyRef::steal(PySequence_Fast(o, ""));
+    if (!fast) {
+        PyErr_Clear();
+        raise_error(ErrorKind::Type, what, "must be a tuple of ints, not ", Py_TYPE(o)->tp_name);
     }
-    for (Py_ssize_t i = 0; i < n; i++) {
-        if (!PyIndex_Check(items[i]))
+    // The size is read each time and the item held: an __index__ of the user's own may change the list.
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(fast.get()); i++) {
+        PyRef item = PyRef::borrow(PySequence_Fast_GET_ITEM(fast.get(), i));
+        if (!PyIndex_Check(item.get()))
             raise_error(ErrorKind::Type, what, "must be a tuple of ints, but found element of type ",
-                        Py_TYPE(items[i])->tp_name, " at pos ", i);
-        out.push_back(int_from(items[i]));
+                        Py_TYPE(item.get())->tp_name, " at pos ", i);
+        out.push_back(int_from(item.get()));
     }
     return out;
 }
@@ -311,7 +303,7 @@ void convert_argument(const Primitive& op, size_t index, PyObject* o, Value& out
         case ArgType::Text: {
             if (!PyUnicode_Check(o)) type_error(op, index, "str", o);
             auto box = make_ref<TextBox>();
-            box->text = PyUnicode_AsUTF8(o);
+            box->text = utf8(o);
             out = Value(std::move(box));
             break;
         }

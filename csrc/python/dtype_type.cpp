@@ -218,7 +218,7 @@ PyObject* dtype_to_python(DType t) { return Py_NewRef(g_dtypes[static_cast<int>(
 
 Device device_from(PyObject* o) {
     if (Py_TYPE(o) == g_device_type) return device_of(o);
-    if (PyUnicode_Check(o)) return parse_device(PyUnicode_AsUTF8(o));
+    if (PyUnicode_Check(o)) return parse_device(utf8(o));
     if (PyLong_Check(o)) {
         int64_t i = int_from(o);
         MASHAL_CHECK(i >= 0 && i < 128, "device", "device index must be in [0, 127], got ", i);

@@ -87,14 +87,23 @@ Indexed apply_indices(PyObject* self, PyObject* key) {
         consumed += dims_consumed(item.get());
         ellipses += item.get() == Py_Ellipsis;
     }
-    MASHAL_CHECK_AS(Index, consumed <= source.dim(), "index", "too many indices for tensor of dimension ",
-                    source.dim());
+    MASHAL_CHECK_AS(Index, consumed <= source.dim(), "index", "too many indices for tensor of dimension ", source.dim(),
+                    ": ", consumed, ", got input ", text(source));
     MASHAL_CHECK_AS(Index, ellipses <= 1, "index", "an index can only have a single ellipsis ('...')");
-    int64_t dim = 0;
+    int64_t dim = 0, source_dim = 0, next_dim = 0;
+    auto select = [&](int64_t index) {
+        const int64_t size = r.view.size(dim);
+        MASHAL_CHECK_AS(Index, -size <= index && index < size, "index", "index ", index,
+                        " is out of bounds for dimension ", source_dim, " with size ", size, ", got input ",
+                        text(source));
+        r.view = call_op("select", r.view, dim, index);
+    };
     for (PyRef& held : items) {
         PyObject* item = held.get();
+        source_dim = next_dim;
+        next_dim += item == Py_Ellipsis ? source.dim() - consumed : dims_consumed(item);
         if (PyLong_Check(item) && !PyBool_Check(item)) {
-            r.view = call_op("select", r.view, dim, int_from(item));
+            select(int_from(item));
         } else if (PySlice_Check(item)) {
             r.view = slice_dim(r.view, dim, item);
             dim++;
@@ -116,7 +125,7 @@ Indexed apply_indices(PyObject* self, PyObject* key) {
                     put_advanced(r, dim, bool_index(load_scalar(index.data(), index.dtype()).i != 0));
                     dim++;
                 } else {
-                    r.view = call_op("select", r.view, dim, load_scalar(index.data(), index.dtype()).i);
+                    select(load_scalar(index.data(), index.dtype()).i);
                 }
                 continue;
             }
@@ -126,7 +135,7 @@ Indexed apply_indices(PyObject* self, PyObject* key) {
             put_advanced(r, dim, index);
             dim += mask ? index.dim() : 1;
         } else if (PyIndex_Check(item)) {
-            r.view = call_op("select", r.view, dim, int_from(item));
+            select(int_from(item));
         } else {
             raise_error(ErrorKind::Index, "index",
                         "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid "

@@ -183,7 +183,9 @@ char* fill_from(PyObject* o, size_t depth, const Nested& n, DType t, char* p) {
         return p + item_size(t);
     }
     PyRef fast = checked(PySequence_Fast(o, "expected a sequence"));
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(fast.get()); i++)
+    // A sequence of the user's own may have another length each time it is asked.
+    if (PySequence_Fast_GET_SIZE(fast.get()) != n.sizes[depth]) ragged(n, depth, PySequence_Fast_GET_SIZE(fast.get()));
+    for (Py_ssize_t i = 0; i < n.sizes[depth]; i++)
         p = fill_from(PySequence_Fast_GET_ITEM(fast.get(), i), depth + 1, n, t, p);
     return p;
 }

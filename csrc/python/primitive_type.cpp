@@ -65,7 +65,7 @@ int find_keyword(const PyPrimitive* p, PyObject* name) {
     size_t n = p->prim->schema.args.size();
     for (size_t i = 0; i < n; i++)
         if (p->arg_names[i] == name) return static_cast<int>(i);
-    std::string_view text = PyUnicode_AsUTF8(name);
+    std::string_view text = utf8(name);
     // NumPy's words, which PyTorch accepts.
     if (text == "axis") text = "dim";
     if (text == "keepdims") text = "keepdim";
@@ -127,11 +127,11 @@ void parse(PyPrimitive* p, Call& call, PyObject* const* args, Py_ssize_t nargs, 
             PyObject* value = args[nargs + k];
             int i = find_keyword(p, name);
             if (i < 0) {
-                if (style.allows_out && std::string_view(PyUnicode_AsUTF8(name)) == "out") {
+                if (style.allows_out && utf8(name) == "out") {
                     take_out(call, value);
                     continue;
                 }
-                type_error(prim.name + "() got an unexpected keyword argument '" + PyUnicode_AsUTF8(name) + "'");
+                type_error(prim.name + "() got an unexpected keyword argument '" + std::string(utf8(name)) + "'");
             }
             if (given >> i & 1)
                 type_error(prim.name + "() got multiple values for argument '" + specs[static_cast<size_t>(i)].name +

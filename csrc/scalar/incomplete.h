@@ -60,6 +60,8 @@ MASHAL_SLOW_FN double lower_gamma_series(double a, double x) {
 }
 // Q(a, x) by the continued fraction a prefix / (x + 1 - a - 1(1-a)/(x + 3 - a - ...)): for x above a + 1.
 MASHAL_SLOW_FN double upper_gamma_fraction(double a, double x) {
+    double prefix = gamma_prefix(a, x);
+    if (prefix == 0.0) return 0.0;
     double b = x + 1.0 - a, c = inf<double>(), d = 1.0 / b, h = d;
     for (double n = 1.0; n < 1e7; n += 1.0) {
         double an = n * (a - n);
@@ -70,7 +72,7 @@ MASHAL_SLOW_FN double upper_gamma_fraction(double a, double x) {
         h *= factor;
         if (!(fabs(factor - 1.0) >= 0x1p-53)) break;  // or NaN
     }
-    return gamma_prefix(a, x) * a * h;
+    return prefix * a * h;
 }
 // Q(a, x) for x up to 1.1 and a up to x: 1 - P would cancel.
 MASHAL_SLOW_FN double upper_gamma_series(double a, double x) {
@@ -85,17 +87,19 @@ MASHAL_SLOW_FN double upper_gamma_series(double a, double x) {
     return -expm1(a * log_x - lgamma(1.0 + a)) - exp(a * log_x - lgamma(a)) * sum;
 }
 
-// Q(a, x) for a > 1e8, where the sums above take too many terms: N. Temme's uniform expansion (1979). Away from a the
-// result is 0 or 1 to the last bit, so that its coefficients are needed for small eta only.
+// Q(a, x) (side 1) or P(a, x) (side -1) for a > 1e8, where the sums above take too many terms: N. Temme's uniform
+// expansion (1979). Away from a the result is 0 or 1 to the last bit, so that its coefficients are needed for small eta
+// only.
 constexpr double kLargeShape = 1e8;
-MASHAL_SLOW_FN double upper_gamma_uniform(double a, double x) {
+MASHAL_SLOW_FN double gamma_uniform(double side, double a, double x) {
     double m = (x - a) / a;
-    if (fabs(m) > 0.01) return x < a ? 1.0 : 0.0;
+    if (fabs(m) > 0.01) return (x < a) == (side > 0.0) ? 1.0 : 0.0;
     double phi = log1p_excess(m);
     double eta = x < a ? -sqrt(2.0 * phi) : sqrt(2.0 * phi);
     double c0 = poly(eta, -1.0 / 3, 1.0 / 12, -2.0 / 135, 1.0 / 864, 1.0 / 2835);
     double c1 = poly(eta, -1.0 / 540, -1.0 / 288, 1.0 / 378);
-    return 0.5 * MASHAL_LIBM(erfc)(eta * sqrt(0.5 * a)) + exp(-a * phi) * k1Sqrt2Pi / sqrt(a) * (c0 + c1 / a);
+    return 0.5 * MASHAL_LIBM(erfc)(side * eta * sqrt(0.5 * a)) +
+           side * exp(-a * phi) * k1Sqrt2Pi / sqrt(a) * (c0 + c1 / a);
 }
 
 // igamma, igammac: regularised incomplete gamma functions P(a, x) and Q(a, x) = 1 - P(a, x).
@@ -108,7 +112,7 @@ MASHAL_SLOW_FN double igammac(double a, double x) {
     if (x == 0.0) return 1.0;
     if (a == inf<double>()) return x == inf<double>() ? nan<double>() : 1.0;
     if (x == inf<double>()) return 0.0;
-    if (a > kLargeShape) return upper_gamma_uniform(a, x);
+    if (a > kLargeShape) return gamma_uniform(1.0, a, x);
     if (x <= 1.1 && a <= x) return upper_gamma_series(a, x);
     return x < a + 1.0 ? 1.0 - lower_gamma_series(a, x) : upper_gamma_fraction(a, x);
 }
@@ -118,7 +122,7 @@ MASHAL_SLOW_FN double igamma(double a, double x) {
     if (x == 0.0) return 0.0;
     if (a == inf<double>()) return x == inf<double>() ? nan<double>() : 0.0;
     if (x == inf<double>()) return 1.0;
-    if (a > kLargeShape) return 1.0 - upper_gamma_uniform(a, x);
+    if (a > kLargeShape) return gamma_uniform(-1.0, a, x);
     return x < a + 1.0 ? lower_gamma_series(a, x) : 1.0 - upper_gamma_fraction(a, x);
 }
 MASHAL_FN float igamma(float a, float x) {

@@ -129,6 +129,8 @@ def is_tensor(obj: Any) -> Any:
 
 def numel(input: Tensor) -> Any:
     """The number of elements."""
+    if not isinstance(input, Tensor):
+        raise TypeError(f"numel(): argument 'input' must be Tensor, not {type(input).__name__}")
     return input.numel()
 
 

@@ -379,11 +379,15 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
 
 def is_complex(self: Tensor) -> bool:
     """Whether the elements are complex numbers."""
+    if not isinstance(self, Tensor):
+        raise TypeError(f"is_complex(): argument 'input' must be Tensor, not {type(self).__name__}")
     return self.dtype.is_complex  # type: ignore[no-any-return]
 
 
 def is_floating_point(self: Tensor) -> bool:
     """Whether the elements are real floating-point numbers."""
+    if not isinstance(self, Tensor):
+        raise TypeError(f"is_floating_point(): argument 'input' must be Tensor, not {type(self).__name__}")
     return self.dtype.is_floating_point  # type: ignore[no-any-return]
 
 

@@ -124,7 +124,7 @@ def run(call: Call) -> str:
     except AttributeError as e:
         # A Python function that is handed something else than a tensor says so in Python's words. The functions of the
         # top level name the argument.
-        duck = "object has no attribute" in str(e) and not str(e).startswith("'mashal.Tensor'")
+        duck = not isinstance(e.obj, mashal.Tensor) or any(e.obj is a for a in (*args, *kwargs.values()))
         return "" if duck and call.form.startswith(("nn.", "linalg.", "special.", "_ops.", "Tensor.")) else f"AttributeError: {e}"
     except AssertionError as e:
         # PyTorch's class for a missing device and for arguments of functions written in Python.

@@ -145,7 +145,7 @@ def argument(rng: random.Random, p: Parameter, base: tuple[int, ...], earlier: i
     """A value for a parameter; ``earlier`` arguments exist already and may be passed again."""
     roll = rng.random()
     if p.name == "memo":
-        return {}  # Python's own protocol
+        return v.Named("dict")  # Python's own protocol
     if roll < 0.03:
         return v.anything(rng, base)
     if p.kind == "Tensor" or (p.kind == "Any" and roll < 0.45):

@@ -143,6 +143,8 @@ class Named:
             return lambda *a: a[0]
         if self.name == "object":
             return object()
+        if self.name == "dict":
+            return {}
         return getattr(mashal, self.name)
 
     def __repr__(self) -> str:

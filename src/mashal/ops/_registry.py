@@ -168,9 +168,15 @@ def name_argument(
 
     Looked at only after something has failed: a composite pays nothing for it.
     """
+    def holds(value: Any) -> bool:
+        if value is e.obj:
+            return True
+        items = list(value) if isinstance(value, (list, tuple, bytes)) or (isinstance(value, str) and len(value) > 1) else []
+        return any(map(holds, items))
+
     signature = inspect.signature(fn)
     for parameter, value in signature.bind(*args, **kwargs).arguments.items():
-        if value is e.obj or (isinstance(value, (list, tuple)) and any(item is e.obj for item in value)):
+        if holds(value):
             annotation = str(signature.parameters[parameter].annotation)
             wanted = "dtype" if parameter == "dtype" else "Tensor" if annotation == "Any" else annotation
             raise TypeError(f"{name}(): argument '{parameter}' must be {wanted}, not {type(e.obj).__name__}") from None

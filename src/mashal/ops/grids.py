@@ -111,6 +111,9 @@ def block_diag(*tensors: Tensor) -> Tensor:
         tensor([[1, 2, 0],
                 [0, 0, 3]])
     """
+    for t in tensors:
+        if not isinstance(t, Tensor):
+            raise TypeError(f"block_diag(): argument 'tensors' must be Tensors, not {type(t).__name__}")
     blocks = [atleast_2d(t) for t in tensors]
     for i, b in enumerate(blocks):
         if b.dim() > 2:

@@ -572,6 +572,10 @@ def unsafe_split(input: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, 
     return split(input, split_size, dim)
 
 
+# A list of so many views of nothing is a mistake, and would fill the memory before it is noticed.
+_MAX_PARTS = 1 << 20
+
+
 @composite(method=True)
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """At most ``chunks`` parts of equal size (the last may be smaller), as views.
@@ -586,6 +590,8 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     if chunks <= 0:
         raise RuntimeError(f"chunk: expects `chunks` to be greater than 0, got: {chunks}")
     total = input.size(dim)
+    if total == 0 and chunks > _MAX_PARTS:
+        raise RuntimeError(f"chunk: the number of chunks is too large for 0 elements, got {chunks}")
     if total == 0:
         return split_with_sizes(input, [0] * chunks, dim)
     return split(input, -(-total // chunks), dim)
@@ -603,7 +609,7 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
         n = indices_or_sections
         if n <= 0:
             raise RuntimeError(f"tensor_split: number of sections must be larger than 0, got {n}")
-        if n > max(total, 1 << 20):
+        if n > max(total, _MAX_PARTS):
             raise RuntimeError(f"tensor_split: number of sections is too large for {total} elements, got {n}")
         return split_with_sizes(input, [total // n + (i < total % n) for i in range(n)], dim)
     bounds = [0, *indices_or_sections, total]
