@@ -6,6 +6,7 @@
 #include "core/blocking.h"
 #include "core/parallel.h"
 #include "core/vector_target.h"
+#include "cpu/checks.h"
 #include "cpu/copy.h"
 #include "cpu/pointwise_loops.h"
 #include "cpu/random.h"
@@ -231,6 +232,10 @@ void binomial_kernel(Call& c) {
 // _multinomial(Tensor input, int num_samples, *, Generator? generator=None): with replacement.
 void multinomial_shape(Call& c) {
     const Tensor input = c.tensor(0);
+    check_floating("multinomial", input);
+    MASHAL_CHECK((input.dim() == 1 || input.dim() == 2) && input.sizes().back() > 0, "multinomial",
+                 "input must be (categories,) or (rows, categories) and not empty, got input ", text(input), ".");
+    MASHAL_CHECK(c.i64(1) >= 0, "multinomial", "num_samples must not be negative, got ", c.i64(1), ".");
     IntVec sizes = input.sizes();
     sizes.back() = c.i64(1);
     c.result(sizes, DType::I64, input.device());

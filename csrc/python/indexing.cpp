@@ -76,6 +76,17 @@ Tensor slice_dim(const Tensor& t, int64_t dim, PyObject* o) {
     return call.out[0];
 }
 
+// view[..., index, ...] along `dim`, which is dimension `source_dim` of what the user indexes.
+Tensor select_index(const Tensor& source, int64_t source_dim, const Tensor& view, int64_t dim, int64_t index) {
+    if (view.dim() > 0) {
+        const int64_t size = view.size(dim);
+        MASHAL_CHECK_AS(Index, -size <= index && index < size, "index", "index ", index,
+                        " is out of bounds for dimension ", source_dim, " with size ", size, ", got input ",
+                        text(source));
+    }
+    return call_op("select", view, dim, index);
+}
+
 Indexed apply_indices(PyObject* self, PyObject* key) {
     Tensor source = as_tensor(self);
     Indexed r{source, {}, false};
@@ -91,13 +102,7 @@ Indexed apply_indices(PyObject* self, PyObject* key) {
                     ": ", consumed, ", got input ", text(source));
     MASHAL_CHECK_AS(Index, ellipses <= 1, "index", "an index can only have a single ellipsis ('...')");
     int64_t dim = 0, source_dim = 0, next_dim = 0;
-    auto select = [&](int64_t index) {
-        const int64_t size = r.view.size(dim);
-        MASHAL_CHECK_AS(Index, -size <= index && index < size, "index", "index ", index,
-                        " is out of bounds for dimension ", source_dim, " with size ", size, ", got input ",
-                        text(source));
-        r.view = call_op("select", r.view, dim, index);
-    };
+    auto select = [&](int64_t index) { r.view = select_index(source, source_dim, r.view, dim, index); };
     for (PyRef& held : items) {
         PyObject* item = held.get();
         source_dim = next_dim;
@@ -177,7 +182,10 @@ bool intercepts(PyObject* self) {
 PyObject* tensor_getitem(PyObject* self, PyObject* key) {
     return guarded([&]() -> PyObject* {
         if (intercepts(self)) return overridden(self, "__getitem__", {key});
-        if (PyLong_CheckExact(key)) return wrap(call_op("select", as_tensor(self), int64_t{0}, int_from(key)));
+        if (PyLong_CheckExact(key)) {
+            const Tensor t = as_tensor(self);
+            return wrap(select_index(t, 0, t, 0, int_from(key)));
+        }
         Indexed r = apply_indices(self, key);
         if (r.any_advanced) {
             return wrap(call_op("_index", r.view, make_tensor_list(r.advanced)));

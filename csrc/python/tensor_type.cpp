@@ -426,11 +426,19 @@ PyObject* tensor_set(PyObject* self, PyObject* args) {
     return guarded([&] {
         Tensor t = self_of(self), s = as_tensor(source);
         IntVec new_sizes = ints_from(sizes, "set_"), new_strides = ints_from(strides, "set_");
-        int64_t last = offset;
+        MASHAL_CHECK(new_sizes.size() == new_strides.size() && new_sizes.size() <= kMaxDims, "set_",
+                     "size and stride must have the same length, at most ", kMaxDims, ", got size ",
+                     shape_text(new_sizes), " and stride ", shape_text(new_strides));
+        int64_t last = offset, reach = 0;
         int64_t n = checked_numel("set_", new_sizes);
-        for (size_t i = 0; i < new_sizes.size(); i++) last += (new_sizes[i] - 1) * new_strides[i];
+        bool fits = offset >= 0;
+        for (size_t i = 0; i < new_sizes.size() && n > 0; i++)
+            fits = fits && new_strides[i] >= 0 && !__builtin_mul_overflow(new_sizes[i] - 1, new_strides[i], &reach) &&
+                   !__builtin_add_overflow(last, reach, &last);
+        MASHAL_CHECK(fits && last < kMaxNumel, "set_",
+                     "storage_offset and stride must not be negative, nor reach too far, got storage_offset ", offset,
+                     ", size ", shape_text(new_sizes), " and stride ", shape_text(new_strides));
         size_t needed = n == 0 ? 0 : static_cast<size_t>((last + 1) * item_size(s.dtype()));
-        MASHAL_CHECK(offset >= 0 && last >= -1, "set_", "storage_offset and strides must not be negative");
         if (needed > s->storage->nbytes()) s->storage->resize(needed);
         t->storage = s->storage;
         t->dtype = s.dtype();

@@ -15,7 +15,9 @@ import sys
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.fuzz", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     parser.add_argument("--count", type=int, default=30, help="calls per target")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", default="", help="only targets with this in their name")

@@ -50,7 +50,9 @@ def draw(target: Target, seed: str) -> Call:
     out = None
     if rng.random() < 0.12:
         shape = rng.choice((base, base[:1], (0,), ()))
-        out = rng.choice((v.T(shape), v.T(shape, rng.choice(v.DTYPES), layout=rng.choice(v.LAYOUTS)), v.Same(0), v.Same(0, "tail")))
+        out = rng.choice(
+            (v.T(shape), v.T(shape, rng.choice(v.DTYPES), layout=rng.choice(v.LAYOUTS)), v.Same(0), v.Same(0, "tail"))
+        )
         if rng.random() < 0.3:
             out = (out, v.T(shape, "int64"), *[v.T(())] * rng.randrange(2))
     if rng.random() < 0.06:
@@ -125,13 +127,17 @@ def run(call: Call) -> str:
         # A Python function that is handed something else than a tensor says so in Python's words. The functions of the
         # top level name the argument.
         duck = not isinstance(e.obj, mashal.Tensor) or any(e.obj is a for a in (*args, *kwargs.values()))
-        return "" if duck and call.form.startswith(("nn.", "linalg.", "special.", "_ops.", "Tensor.")) else f"AttributeError: {e}"
+        return (
+            ""
+            if duck and call.form.startswith(("nn.", "linalg.", "special.", "_ops.", "Tensor."))
+            else f"AttributeError: {e}"
+        )
     except AssertionError as e:
         # PyTorch's class for a missing device and for arguments of functions written in Python.
         return "" if str(e) else "AssertionError without a message"
     except MemoryError as e:
         return "" if any(c.isdigit() for c in str(e)) else f"MemoryError without the size: {e}"
-    except BaseException as e:  # noqa: BLE001: a wrong class is a finding, whatever it is
+    except BaseException as e:  # noqa: BLE001 - a wrong class is a finding, whatever it is
         return f"{type(e).__name__}: {e}"
     return ""
 

@@ -26,7 +26,8 @@ class Finding:
     call: str
 
     def __str__(self) -> str:
-        return f"{self.kind}: {self.call}\n    {self.text}\n    replay: python -m tests.fuzz --replay {self.name}:{self.seed}"
+        replay = f"python -m tests.fuzz --replay {self.name}:{self.seed}"
+        return f"{self.kind}: {self.call}\n    {self.text}\n    replay: {replay}"
 
 
 def _cpu_seconds(pid: int) -> float:
@@ -37,9 +38,14 @@ def _cpu_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def fuzz(calls: list[tuple[str, str]], *, memory: int = 4 << 30, slowdown: float = 1.0, per_target: int = 3) -> list[Finding]:
-    """Makes the calls in worker processes. ``memory``: limit of address space in bytes, 0 for none. ``slowdown``: factor on
-    the time limits. A target is left alone after ``per_target`` crashes or hangs."""
+def fuzz(
+    calls: list[tuple[str, str]], *, memory: int = 4 << 30, slowdown: float = 1.0, per_target: int = 3
+) -> list[Finding]:
+    """Makes the calls in worker processes.
+
+    ``memory``: limit of address space in bytes, 0 for none. ``slowdown``: factor on the time limits. A target is left
+    alone after ``per_target`` crashes or hangs.
+    """
     found: list[Finding] = []
     fatal: dict[str, int] = {}
     with tempfile.TemporaryDirectory() as folder:
@@ -49,7 +55,15 @@ def fuzz(calls: list[tuple[str, str]], *, memory: int = 4 << 30, slowdown: float
         start = 0
         while start < len(calls):
             plan.write_text(
-                json.dumps({"calls": calls, "start": start, "memory": memory, "findings": str(findings), "progress": str(progress)})
+                json.dumps(
+                    {
+                        "calls": calls,
+                        "start": start,
+                        "memory": memory,
+                        "findings": str(findings),
+                        "progress": str(progress),
+                    }
+                )
             )
             progress.write_bytes(start.to_bytes(8, "little"))
             kind, number, log = _watch(plan, progress, Path(folder) / "log", slowdown)
@@ -70,7 +84,11 @@ def _watch(plan: Path, progress: Path, log: Path, slowdown: float) -> tuple[str,
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     with log.open("wb") as stream:
         worker = subprocess.Popen(
-            [sys.executable, "-m", "tests.fuzz.worker", str(plan)], cwd=ROOT, env=environment, stdout=stream, stderr=subprocess.STDOUT
+            [sys.executable, "-m", "tests.fuzz.worker", str(plan)],
+            cwd=ROOT,
+            env=environment,
+            stdout=stream,
+            stderr=subprocess.STDOUT,
         )
         seen, cpu, since = -1, 0.0, time.monotonic()
         hung = False
@@ -79,7 +97,10 @@ def _watch(plan: Path, progress: Path, log: Path, slowdown: float) -> tuple[str,
             number = int.from_bytes(progress.read_bytes(), "little")
             if number != seen:
                 seen, cpu, since = number, _cpu_seconds(worker.pid), time.monotonic()
-            elif _cpu_seconds(worker.pid) - cpu > CPU_LIMIT * slowdown or time.monotonic() - since > WALL_LIMIT * slowdown:
+            elif (
+                _cpu_seconds(worker.pid) - cpu > CPU_LIMIT * slowdown
+                or time.monotonic() - since > WALL_LIMIT * slowdown
+            ):
                 hung = True
                 worker.send_signal(signal.SIGUSR1)  # faulthandler says where
                 time.sleep(0.5)
@@ -99,4 +120,5 @@ def describe(name: str, seed: str) -> str:
     from tests.fuzz.calls import draw
     from tests.fuzz.signatures import targets
 
-    return repr(draw(targets()[name], seed))
+    target = targets().get(name)
+    return repr(draw(target, seed)) if target else name

@@ -71,7 +71,11 @@ def _from_python(fn: Callable[..., Any]) -> tuple[Parameter, ...]:
         if p.kind is p.VAR_KEYWORD:
             continue
         keyword_only = p.kind is p.KEYWORD_ONLY
-        out.append(Parameter(p.name, _kind(str(p.annotation)), p.default is p.empty and p.kind is not p.VAR_POSITIONAL, keyword_only))
+        out.append(
+            Parameter(
+                p.name, _kind(str(p.annotation)), p.default is p.empty and p.kind is not p.VAR_POSITIONAL, keyword_only
+            )
+        )
     return tuple(out)
 
 
@@ -135,10 +139,16 @@ def targets() -> dict[str, Target]:
 # ---- arguments of a parameter ----
 
 _DIM = re.compile(r"^(dim|axis|dimension|start_dim|end_dim|source|destination|dim[012]|axis[012])$")
-_INDEX = re.compile(r"^(index|indices|target|targets|pivots|LU_pivots|offsets|repeats|sorter|input_lengths|target_lengths|rows|boundaries)$")
+_INDEX = re.compile(
+    r"^(index|indices|target|targets|pivots|LU_pivots|offsets|repeats|sorter|input_lengths|target_lengths|rows|boundaries)$"
+)
 _MASK = re.compile(r"(mask|condition)$")
-_WINDOW = re.compile(r"^(kernel_size|stride|padding|dilation|output_padding|upscale_factor|downscale_factor|groups|num_groups)$")
-_SIZES = re.compile(r"^(size|sizes|shape|output_size|input_size|weight_size|normalized_shape|input_shape|pad|num_classes|n|m|k|steps|bins)$")
+_WINDOW = re.compile(
+    r"^(kernel_size|stride|padding|dilation|output_padding|upscale_factor|downscale_factor|groups|num_groups)$"
+)
+_SIZES = re.compile(
+    r"^(size|sizes|shape|output_size|input_size|weight_size|normalized_shape|input_shape|pad|num_classes|n|m|k|steps|bins)$"
+)
 
 
 def argument(rng: random.Random, p: Parameter, base: tuple[int, ...], earlier: int) -> Any:
@@ -157,7 +167,11 @@ def argument(rng: random.Random, p: Parameter, base: tuple[int, ...], earlier: i
         dims = tuple(range(-nd - 1, nd + 1))
         return v.integers(rng, dims) if p.kind == "Ints" and roll < 0.7 else v.integer(rng, dims)
     if p.name == "dims" or p.name == "normalized_shape":
-        return v.integers(rng, tuple(range(-nd, nd)) or (0,)) if p.name == "dims" else rng.choice((list(base[-1:]), list(base), [3], []))
+        return (
+            v.integers(rng, tuple(range(-nd, nd)) or (0,))
+            if p.name == "dims"
+            else rng.choice((list(base[-1:]), list(base), [3], []))
+        )
     match p.kind:
         case "Tensors":
             if rng.random() < 0.05:

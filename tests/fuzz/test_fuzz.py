@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mashal
 from tests.fuzz.calls import draw, run
 from tests.fuzz.driver import fuzz
 from tests.fuzz.signatures import targets
@@ -10,13 +9,13 @@ from tests.fuzz.templates import TEMPLATES
 
 
 def test_no_findings() -> None:
-    calls = [(name, f"quick.{i}") for i in range(12) for name in targets()]
+    calls = [(name, f"quick.{i}") for i in range(30) for name in targets()]
     found = fuzz(calls)
     assert not found, "\n" + "\n".join(map(str, found))
 
 
 def test_calls_follow_from_their_seed() -> None:
-    for name, target in list(targets().items())[::10]:
+    for target in list(targets().values())[::10]:
         assert repr(draw(target, "7")) == repr(draw(target, "7"))
 
 
@@ -42,6 +41,5 @@ def test_a_finding_is_reported(monkeypatch) -> None:
 
 def test_a_crash_is_survived_and_named() -> None:
     """The driver goes on behind a call that ends the process."""
-    assert mashal.__name__  # the worker imports the same package
     found = fuzz([("add", "0"), ("no such target", "0"), ("mul", "0")])
     assert [(f.name, f.kind) for f in found] == [("no such target", "crash")]

@@ -54,7 +54,7 @@ def test_meta_in_place_with_overlap() -> None:
 
 
 def test_new_tensor_of_meta() -> None:
-    with pytest.warns(UserWarning):
+    with pytest.warns(UserWarning, match="copy construct"):
         assert mashal.ones(2).new_tensor(meta(3), device="meta").shape == (3,)
 
 
@@ -149,6 +149,19 @@ def test_two_outs_that_are_one_tensor() -> None:
     assert a.shape == (3, 4)
 
 
+def test_views_take_no_out() -> None:
+    x = mashal.ones(3, 2)
+    for call in (lambda: mashal.view_as_complex(x, out=x), lambda: mashal.transpose(x, 0, 1, out=x)):
+        with pytest.raises(TypeError, match="out"):
+            call()
+
+
+@pytest.mark.parametrize(("size", "stride", "offset"), [((2, 2), (2,), 1), ((2,), (-2,), 1), ((2,), (2**62,), 2**62)])
+def test_set_checks_the_geometry(size, stride, offset) -> None:
+    with pytest.raises(RuntimeError, match="set_"):
+        mashal.ones(4).set_(mashal.ones(6).untyped_storage(), offset, size, stride)
+
+
 def test_real_of_a_real_tensor_is_no_step_of_the_graph() -> None:
     x = mashal.ones(3, requires_grad=True)
     y = mashal.real(x)
@@ -178,8 +191,12 @@ def test_composites_in_place_keep_no_cycle() -> None:
 @pytest.mark.parametrize(
     "call",
     [
-        lambda t: ops._convolution_backward(t(1, 6, 9, 5), t(1, 4, 5, 5), t(6, 2, 3, 3), [1, 1], [1, 1], [1, 1], False, [0, 0], 2),
-        lambda t: ops._convolution_backward_input(t(1, 6, 5, 5), t(6, 2, 3, 3), (3,), [1, 1], [1, 1], [1, 1], False, [0, 0], 2),
+        lambda t: ops._convolution_backward(
+            t(1, 6, 9, 5), t(1, 4, 5, 5), t(6, 2, 3, 3), [1, 1], [1, 1], [1, 1], False, [0, 0], 2
+        ),
+        lambda t: ops._convolution_backward_input(
+            t(1, 6, 5, 5), t(6, 2, 3, 3), (3,), [1, 1], [1, 1], [1, 1], False, [0, 0], 2
+        ),
         lambda t: ops._convolution_backward_weight(t(2, 3, 4), t(2, 3, 4), [], [1], [1], [1], True, [0], 1),
         lambda t: ops._batch_norm_backward(t(4, 3, 2), t(4, 3, 2), t(3), t(3), t(0), False, True, True, True),
         lambda t: ops._layer_norm_backward(t(2, 3), t(2, 3), [], t(2, 1), t(0, 3), t(3), True, True, True),
@@ -204,6 +221,7 @@ def test_composites_in_place_keep_no_cycle() -> None:
         lambda t: ops._lu_solve(t(3, 3), t(3).int() * 9, t(3, 2), False),
         lambda t: ops._solve(t(3, 3), t(4, 2)),
         lambda t: ops._solve_triangular(t(3, 3), t(2, 3, 2), True, False),
+        lambda t: ops._multinomial(t(1, 0, 2), 1),
         lambda t: ops._pinv(t(3, 4).double(), t().double(), t(0)),
     ],
 )
@@ -250,7 +268,7 @@ def test_interpolation_with_any_scale(mode: str, scale: float) -> None:
 
 def test_fractional_pooling_with_any_sample() -> None:
     samples = mashal.tensor([[[float("nan"), 1e30], [-5.0, float("-inf")]]])
-    out, index = ops._fractional_max_pool(mashal.arange(72.0).reshape(1, 2, 6, 6), [2, 2], [3, 3], samples)
+    _, index = ops._fractional_max_pool(mashal.arange(72.0).reshape(1, 2, 6, 6), [2, 2], [3, 3], samples)
     assert index.min().item() >= 0
     assert index.max().item() < 36
 
@@ -282,7 +300,7 @@ def test_wrong_kinds_of_arguments_are_type_errors(call) -> None:
 
 
 def test_truth_of_an_argument_may_raise() -> None:
-    with pytest.raises((RuntimeError, ValueError), match="ambiguous|no value"):
+    with pytest.raises((RuntimeError, ValueError), match=r"ambiguous|no value"):
         mashal.sum(mashal.ones(3), 0, mashal.ones(0))
 
 

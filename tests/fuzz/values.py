@@ -23,7 +23,20 @@ SHAPES = (
 LARGE = (100, 1000, 2**31 - 1, 2**31, 2**32 + 1, 2**40, 2**62, 2**63 - 1)
 BEYOND = (2**63, 2**70, -(2**63) - 1)
 HUGE = (*LARGE, *(-n for n in LARGE), -(2**63))
-FILLS = ("normal", "normal", "uniform", "nan", "inf", "mixed", "zeros", "ones", "extreme", "index", "negative", "ascending")
+FILLS = (
+    "normal",
+    "normal",
+    "uniform",
+    "nan",
+    "inf",
+    "mixed",
+    "zeros",
+    "ones",
+    "extreme",
+    "index",
+    "negative",
+    "ascending",
+)
 LAYOUTS = ("", "", "transposed", "sliced", "expanded", "overlapping", "offset", "reversed", "channels_last")
 TEXTS = (
     "mean", "sum", "none", "constant", "reflect", "replicate", "circular", "nearest", "linear", "bilinear", "bicubic",
@@ -31,7 +44,23 @@ TEXTS = (
     "floor", "trunc", "tanh", "ij", "xy", "left", "right", "L", "U", "reduced", "complete", "r", "fro", "nuc", "lower",
     "midpoint", "higher", "same", "valid", "gelsd", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist", "", "bogus", "é\0",
 )  # fmt: skip
-REALS = (0.0, 1.0, -1.0, 0.5, 2.0, 3.0, 1e-5, -0.0, 1e30, 1e308, -1e308, 5e-324, float("nan"), float("inf"), float("-inf"))
+REALS = (
+    0.0,
+    1.0,
+    -1.0,
+    0.5,
+    2.0,
+    3.0,
+    1e-5,
+    -0.0,
+    1e30,
+    1e308,
+    -1e308,
+    5e-324,
+    float("nan"),
+    float("inf"),
+    float("-inf"),
+)
 
 
 @dataclass(frozen=True)
@@ -177,7 +206,10 @@ def integer(rng: random.Random, small: tuple[int, ...] = (0, 1, 2, 3, -1, 1, 2))
 def integers(rng: random.Random, small: tuple[int, ...] = (0, 1, 2, 3, 1, 2, -1)) -> Any:
     if rng.random() < 0.04:
         return rng.choice(((), [None], 3, "ab", [1.5], [2] * 70, None, [[1]]))
-    return [integer(rng, small) if rng.random() < 0.3 else rng.choice(small) for _ in range(rng.choice((0, 1, 1, 2, 2, 3, 3, 4)))]
+    return [
+        integer(rng, small) if rng.random() < 0.3 else rng.choice(small)
+        for _ in range(rng.choice((0, 1, 1, 2, 2, 3, 3, 4)))
+    ]
 
 
 def real(rng: random.Random) -> Any:
@@ -195,7 +227,9 @@ def tensor(rng: random.Random, base: tuple[int, ...], kind: str = "") -> T:
         shape = (*base[:d], rng.choice((0, 1, base[d] + 1)), *base[d + 1 :])
     elif roll > 0.76:
         shape = base[1:]
-    dtypes = {"index": ("int64",) * 8 + ("int32",), "bool": ("bool",) * 5 + ("uint8",), "float": FLOATS[:2]}.get(kind, DTYPES)
+    dtypes = {"index": ("int64",) * 8 + ("int32",), "bool": ("bool",) * 5 + ("uint8",), "float": FLOATS[:2]}.get(
+        kind, DTYPES
+    )
     dtype = rng.choice(dtypes) if rng.random() < 0.85 else rng.choice(DTYPES)
     fills = ("index", "index", "zeros", "negative", "extreme", "ascending") if kind == "index" else FILLS
     return T(shape, dtype, rng.choice(fills), rng.choice(LAYOUTS), rng.randrange(1000), rng.random() < 0.3)
@@ -205,7 +239,7 @@ def anything(rng: random.Random, base: tuple[int, ...]) -> Any:
     """Something of any type at all."""
     return rng.choice(
         (
-            None, True, 0, -1, 3, 2.5, 1j, "bogus", "mean", (), [], [1, 2], (3,), [0.5], {}, Named("object"), Named("float64"),
+            None, True, 0, -1, 3, 2.5, 1j, "bogus", "mean", (), [], [1, 2], (3,), [0.5], Named("object"), Named("float64"),
             2**62, -(2**63), 2**64, float("nan"), [None, T((2,))], T(base), T(base, "int64", "index"), T((0,)), b"xx",
         )
     )  # fmt: skip

@@ -1,7 +1,7 @@
 """The process that makes the calls: ``python -m tests.fuzz.worker PLAN``, where the plan is a JSON file.
 
-It notes the number of the call it is about to make in a shared file before each call, so that whoever watches can tell which
-call it died of or hangs in.
+It notes the number of the call it is about to make in a shared file before each call, so that whoever watches can tell
+which call it died of or hangs in.
 """
 
 from __future__ import annotations
@@ -65,7 +65,9 @@ def main(plan_path: str) -> None:
                 if plan["memory"] and grown and size > grown + (128 << 20):
                     wrong = wrong or f"the process has grown by {(size - grown) >> 20} MiB within 2000 calls"
             if wrong:
-                findings.write(json.dumps({"name": name, "seed": seed, "kind": "error", "text": wrong, "call": repr(call)}) + "\n")
+                findings.write(
+                    json.dumps({"name": name, "seed": seed, "kind": "error", "text": wrong, "call": repr(call)}) + "\n"
+                )
                 findings.flush()
         counter[:8] = len(plan["calls"]).to_bytes(8, "little")
 

@@ -65,13 +65,14 @@ def op(
     """
 
     def declare(fn: Callable[[], None]) -> _core.Primitive:
-        primitive = _core.Primitive(schema, family, promotion, loop, out)
+        takes_out = out and family != "view"  # a view is the input's memory, it cannot be another's
+        primitive = _core.Primitive(schema, family, promotion, loop, takes_out)
         name = primitive.__name__
         # Indented like the rest of the docstring: whoever shows it removes the margin.
         primitive.__doc__ = f"{schema}\n\n    {fn.__doc__ or ''}"
         primitive.__module__ = "mashal"
         primitive.dynamic = dynamic
-        primitive._takes_out = out  # for the stubs
+        primitive._takes_out = takes_out  # for the stubs
         hidden = namespace is not None or name.startswith("_")
         primitives[name] = primitive
         _add(Entry(name, primitive, function and not hidden, method and not hidden, inplace, True, fn.__module__))
@@ -168,10 +169,15 @@ def name_argument(
 
     Looked at only after something has failed: a composite pays nothing for it.
     """
+
     def holds(value: Any) -> bool:
         if value is e.obj:
             return True
-        items = list(value) if isinstance(value, (list, tuple, bytes)) or (isinstance(value, str) and len(value) > 1) else []
+        items = (
+            list(value)
+            if isinstance(value, (list, tuple, bytes)) or (isinstance(value, str) and len(value) > 1)
+            else []
+        )
         return any(map(holds, items))
 
     signature = inspect.signature(fn)
