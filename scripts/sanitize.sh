@@ -33,4 +33,4 @@ run() {
 }
 run -c 'import mashal; assert "/build/asan/" in mashal._core.__file__, mashal._core.__file__'
 run -m tests.fuzz --no-memory-limit --slowdown 6 --count 40 "$@"
-run -m pytest -q tests/fuzz/test_regressions.py tests/ops tests/autograd
+run -m pytest -q -p no:cacheprovider tests/fuzz/test_regressions.py tests/ops tests/autograd

@@ -27,8 +27,9 @@ inline IntVec without(IntSpan v, size_t d) {
 template <size_t K, class F>
 void for_row_pieces(IntSpan sizes, const std::array<IntSpan, K>& strides, int64_t begin, int64_t end, F&& f) {
     std::array<int64_t, K> offsets{};
+    if (begin >= end) return;
     if (sizes.empty()) {
-        if (begin < end) f(offsets, int64_t{1});
+        f(offsets, int64_t{1});
         return;
     }
     const size_t last = sizes.size() - 1;

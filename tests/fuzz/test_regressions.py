@@ -149,6 +149,11 @@ def test_two_outs_that_are_one_tensor() -> None:
     assert a.shape == (3, 4)
 
 
+def test_masked_scatter_into_nothing() -> None:
+    mask = mashal.empty(3, 0, dtype=mashal.bool)
+    assert mashal.empty(3, 0).masked_scatter(mask, mashal.ones(4)).shape == (3, 0)
+
+
 def test_views_take_no_out() -> None:
     x = mashal.ones(3, 2)
     for call in (lambda: mashal.view_as_complex(x, out=x), lambda: mashal.transpose(x, 0, 1, out=x)):
