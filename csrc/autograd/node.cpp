@@ -510,6 +510,9 @@ Ref<PrimNode> begin_record(Call& call) {
                 GradModeGuard off(false);
                 kept = call_op("clone", kept, MemoryFormat::Preserve);
                 if (const Edge& e = node->next[0]) set_history(kept, e.node, e.nr);
+            } else if (call.in_place && kept->storage == call.tensor(0)->storage) {
+                // The target in another role: backward will refuse it, but must not be kept alive by it.
+                kept = detach(kept);
             }
             node->tensors[i] = SavedTensor(kept, false);
         } else {

@@ -9,7 +9,12 @@ namespace mashal {
 struct ConvolutionPlan {
     Window window;
     int64_t groups = 1;
+    static constexpr int64_t kMostStride = 64, kMostPadding = 4096;
     bool is_depthwise(const Tensor& input, const Tensor& weight) const {
+        // The direct loop copies the padded plane, dealt out by stride: only while that is of the input's order of
+        // size.
+        if (window.stride[2] > kMostStride || window.padding[1] > kMostPadding || window.padding[2] > kMostPadding)
+            return false;
         return groups > 1 && input.size(1) == groups && weight.size(0) == groups && window.in[0] == 1 &&
                window.kernel[0] == 1 && window.padding[0] == 0;
     }

@@ -34,7 +34,7 @@ PyObject* translate_exception() noexcept {
         }
         PyErr_SetString(type, e.what());
     } catch (const std::bad_alloc&) {
-        PyErr_NoMemory();
+        PyErr_SetString(PyExc_MemoryError, "not enough memory for the working space of an operation on the CPU");
     } catch (const std::exception& e) {
         PyErr_SetString(PyExc_RuntimeError, e.what());
     }

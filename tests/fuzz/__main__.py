@@ -39,7 +39,7 @@ def main() -> int:
 
     names = [n for n in targets() if options.only in n]
     calls = [(n, f"{options.seed}.{i}") for i in range(options.count) for n in names]
-    found = fuzz(calls, memory=0 if options.no_memory_limit else 4 << 30, slowdown=options.slowdown)
+    found = fuzz(calls, memory=0 if options.no_memory_limit else 2 << 30, slowdown=options.slowdown)
     for finding in found:
         print(finding)
     print(f"{len(calls)} calls of {len(names)} targets: {len(found)} findings")

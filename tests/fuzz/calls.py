@@ -136,7 +136,7 @@ def run(call: Call) -> str:
         # PyTorch's class for a missing device and for arguments of functions written in Python.
         return "" if str(e) else "AssertionError without a message"
     except MemoryError as e:
-        return "" if any(c.isdigit() for c in str(e)) else f"MemoryError without the size: {e}"
+        return "" if str(e) else "MemoryError without a message"
     except BaseException as e:  # noqa: BLE001 - a wrong class is a finding, whatever it is
         return f"{type(e).__name__}: {e}"
     return ""

@@ -39,7 +39,7 @@ def _cpu_seconds(pid: int) -> float:
 
 
 def fuzz(
-    calls: list[tuple[str, str]], *, memory: int = 4 << 30, slowdown: float = 1.0, per_target: int = 3
+    calls: list[tuple[str, str]], *, memory: int = 2 << 30, slowdown: float = 1.0, per_target: int = 3
 ) -> list[Finding]:
     """Makes the calls in worker processes.
 

@@ -351,3 +351,18 @@ def test_sequences_that_change_while_they_are_read() -> None:
     sizes: list = [1]
     sizes += [Clearing(sizes), 3, 4]
     assert mashal.ones(sizes).shape == (1, 1)
+
+
+def test_depthwise_convolution_with_a_huge_stride() -> None:
+    x, w = mashal.ones(2, 4, 6, 6), mashal.ones(4, 1, 3, 3)
+    assert F.conv2d(x, w, None, 2**31 - 1, 1, 1, 4).flatten().tolist() == [4.0] * 8
+
+
+def test_an_input_that_is_the_target_is_not_kept() -> None:
+    def use() -> None:
+        x = mashal.ones(8)
+        x.lerp_(mashal.ones(8, requires_grad=True), x)
+
+    before = mashal._core.memory_stats()["allocated"]
+    use()
+    assert mashal._core.memory_stats()["allocated"] == before

@@ -182,8 +182,9 @@ def name_argument(
 
     signature = inspect.signature(fn)
     for parameter, value in signature.bind(*args, **kwargs).arguments.items():
-        if holds(value):
-            annotation = str(signature.parameters[parameter].annotation)
+        annotation = str(signature.parameters[parameter].annotation)
+        no_tensor = annotation == "Tensor" and not isinstance(value, (_core.Tensor, tuple))
+        if holds(value) or (no_tensor and not isinstance(e.obj, _core.Tensor)):
             wanted = "dtype" if parameter == "dtype" else "Tensor" if annotation == "Any" else annotation
             raise TypeError(f"{name}(): argument '{parameter}' must be {wanted}, not {type(e.obj).__name__}") from None
 
