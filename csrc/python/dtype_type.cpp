@@ -25,6 +25,9 @@ PyObject* g_dtypes[kNumDTypes];
 PyObject* g_formats[4];
 const char* const kFormatNames[] = {"contiguous_format", "preserve_format", "channels_last", "channels_last_3d"};
 
+// What the texts of these values begin with: "torch" where the package runs under that name.
+std::string g_display_name = "mashal";
+
 DType value_of(PyObject* self) { return reinterpret_cast<PyDType*>(self)->value; }
 Device device_of(PyObject* self) { return reinterpret_cast<PyDevice*>(self)->value; }
 
@@ -34,7 +37,9 @@ PyTypeObject* make_type(PyType_Spec& spec, PyObject* bases = nullptr) {
 }
 
 // ---- dtype ----
-PyObject* dtype_repr(PyObject* self) { return PyUnicode_FromFormat("mashal.%s", dtype_name(value_of(self))); }
+PyObject* dtype_repr(PyObject* self) {
+    return PyUnicode_FromFormat("%s.%s", g_display_name.c_str(), dtype_name(value_of(self)));
+}
 PyObject* dtype_reduce(PyObject* self, PyObject*) { return PyUnicode_FromString(dtype_name(value_of(self))); }
 PyObject* dtype_to_real(PyObject* self, PyObject*) { return dtype_to_python(real_dtype(value_of(self))); }
 PyObject* dtype_to_complex(PyObject* self, PyObject*) { return dtype_to_python(complex_dtype(value_of(self))); }
@@ -123,7 +128,8 @@ PyType_Spec device_spec = {"mashal.device", sizeof(PyDevice), 0, Py_TPFLAGS_DEFA
 
 // ---- memory_format ----
 PyObject* format_repr(PyObject* self) {
-    return PyUnicode_FromFormat("mashal.%s", kFormatNames[static_cast<int>(reinterpret_cast<PyFormat*>(self)->value)]);
+    return PyUnicode_FromFormat("%s.%s", g_display_name.c_str(),
+                                kFormatNames[static_cast<int>(reinterpret_cast<PyFormat*>(self)->value)]);
 }
 PyObject* format_reduce(PyObject* self, PyObject*) {
     return PyUnicode_FromString(kFormatNames[static_cast<int>(reinterpret_cast<PyFormat*>(self)->value)]);
@@ -157,7 +163,7 @@ PyObject* size_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
 PyObject* size_repr(PyObject* self) {
     PyRef list = PyRef::steal(PySequence_List(self));
     if (!list) return nullptr;
-    return PyUnicode_FromFormat("mashal.Size(%R)", list.get());
+    return PyUnicode_FromFormat("%s.Size(%R)", g_display_name.c_str(), list.get());
 }
 PyObject* size_numel(PyObject* self, PyObject*) {
     return guarded([&]() -> PyObject* {
@@ -198,6 +204,19 @@ PyType_Slot size_slots[] = {{Py_tp_new, reinterpret_cast<void*>(size_new)},
                             {Py_tp_methods, size_methods},
                             {0, nullptr}};
 PyType_Spec size_spec = {"mashal.Size", 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, size_slots};
+
+// ---- the name in texts ----
+PyObject* get_display_name(PyObject*, PyObject*) { return PyUnicode_FromString(g_display_name.c_str()); }
+PyObject* set_display_name(PyObject*, PyObject* name) {
+    return guarded([&]() -> PyObject* {
+        if (!PyUnicode_Check(name)) raise_error(ErrorKind::Type, "set_display_name", "name must be str");
+        g_display_name = utf8(name);
+        Py_RETURN_NONE;
+    });
+}
+PyMethodDef module_functions[] = {{"display_name", get_display_name, METH_NOARGS, nullptr},
+                                  {"set_display_name", set_display_name, METH_O, nullptr},
+                                  {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 
@@ -240,6 +259,7 @@ MemoryFormat memory_format_from(PyObject* o) {
 PyObject* memory_format_to_python(MemoryFormat m) { return Py_NewRef(g_formats[static_cast<int>(m)]); }
 
 void init_dtype_type(PyObject* module) {
+    check_status(PyModule_AddFunctions(module, module_functions));
     g_dtype_type = make_type(dtype_spec);
     g_device_type = make_type(device_spec);
     g_format_type = make_type(format_spec);

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
+import importlib.util as _util
 import math as _math
 import typing as _typing
 from typing import Any
@@ -12,7 +11,9 @@ from . import (
     _alias,
     _boot,  # noqa: F401 - before the core
     _core,
+    _missing,
 )
+from ._alias import as_torch as as_torch
 from ._core import Generator as Generator
 from ._core import Size as Size
 from ._core import Tensor as Tensor
@@ -44,8 +45,8 @@ from ._core import promote_types as promote_types
 from ._core import result_type as result_type
 from ._core import set_num_threads as set_num_threads
 from ._core import uint8 as uint8
-from ._version import __version__ as __version__
 from .autograd import grad_mode as _grad_mode
+from .torch_version import __version__ as __version__
 
 half = float16
 float = float32
@@ -153,18 +154,16 @@ _alias.install()
 # Submodules that are imported on first use: `import mashal` alone stays fast.
 _LAZY = frozenset(
     (
-        "_ops", "amp", "autograd", "backends", "cuda", "distributions", "fft", "func", "hub", "jit", "linalg", "nn",
-        "optim", "return_types", "special", "testing", "utils", "version",
+        "__config__", "_C", "_dynamo", "_ops", "_utils", "accelerator", "amp", "autograd", "backends", "compiler",
+        "cpu", "cuda", "distributed", "distributions", "fft", "func", "futures", "hub", "jit", "library", "linalg",
+        "mps", "mtia", "nn", "optim", "profiler", "quasirandom", "return_types", "serialization", "signal", "sparse",
+        "special", "testing", "types", "utils", "version", "xpu",
     )
 )  # fmt: skip
 
-
-def __getattr__(name: str) -> Any:
-    if name in _LAZY and importlib.util.find_spec(f"{__name__}.{name}") is not None:
-        return importlib.import_module(f"{__name__}.{name}")
-    raise AttributeError(f"mashal has no attribute '{name}' (yet): see docs/supported.md")
+__getattr__ = _missing.hook(__name__, _LAZY)
 
 
 def __dir__() -> list[str]:
-    present = {name for name in _LAZY if importlib.util.find_spec(f"{__name__}.{name}") is not None}
+    present = {name for name in _LAZY if _util.find_spec(f"{__name__}.{name}") is not None}
     return sorted({*globals(), *present})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from . import _core
 from ._core import Tensor
 from ._tensor import _DTYPES, legacy_new
 
@@ -15,7 +16,7 @@ class layout:
         self._name = name
 
     def __repr__(self) -> str:
-        return f"mashal.{self._name}"
+        return f"{_core.display_name()}.{self._name}"
 
     def __reduce__(self) -> str:
         return self._name

@@ -1,3 +1,6 @@
-"""The version, written once: the build and ``mashal.__version__`` both read it here."""
+"""The versions, written once: the build reads the first, ``mashal.version`` both."""
 
 __version__ = "0.1.0"
+
+# The version of PyTorch whose behaviour this is.
+torch = "2.13.0"

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
+from .. import _missing
+from ._swap import swap_tensors as swap_tensors
 
 # Imported on first use, so that `torch.utils.data` needs no import of its own.
-_LAZY = frozenset(("checkpoint", "data", "dlpack", "hooks"))
+_LAZY = frozenset(
+    ("_pytree", "backend_registration", "checkpoint", "collect_env", "data", "dlpack", "hooks", "model_zoo")
+)
 
-
-def __getattr__(name: str) -> Any:
-    if name in _LAZY:
-        return importlib.import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+__getattr__ = _missing.hook(__name__, _LAZY)
 
 
 def __dir__() -> list[str]:
