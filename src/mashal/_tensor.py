@@ -319,48 +319,21 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Any:
     return out
 
 
-def _rebuild(
-    data: Any,
-    dtype_name: str,
-    shape: tuple[int, ...],
-    stride: tuple[int, ...],
-    requires_grad: bool,
-    cls: type,
-    attributes: dict[str, Any] | None,
-) -> Any:
-    out = _core.empty(shape, stride, getattr(_core, dtype_name), None)
-    raw = out._storage_bytes()
-    if raw.numel():
-        raw.copy_(_core.from_buffer(bytearray(data)))
-    if cls is not Tensor:
-        out = Tensor._make_subclass(cls, out)
-    if requires_grad:
-        out.requires_grad_()
-    if attributes:
-        out.__dict__.update(attributes)
-    return out
+def _reduce(self: Tensor, protocol: Any) -> Any:
+    from ._pickling import reduce_tensor
+
+    return reduce_tensor(self, protocol)
 
 
-def _reduce(self: Tensor, protocol: int) -> Any:
-    if not self.is_leaf:
-        raise RuntimeError("cannot pickle a tensor that requires grad and is not a leaf. Use detach() first")
-    dense = self.detach()
-    stride = dense.contiguous().stride() if any(s == 0 for s in dense.stride()) else dense.stride()
-    copy = _core.empty(dense.shape, stride, dense.dtype, None)
-    copy.copy_(dense)
-    data = bytes(memoryview(copy._storage_bytes()))
-    return (
-        _rebuild,
-        (
-            data,
-            repr(self.dtype).split(".")[1],
-            tuple(self.shape),
-            tuple(stride),
-            self.requires_grad,
-            type(self),
-            dict(self.__dict__) or None,
-        ),
-    )
+def _setstate(self: Tensor, state: Any) -> None:
+    """States of tensors in files of PyTorch before 0.4."""
+    if len(state) == 4:
+        self.set_(*state)
+    elif len(state) == 5:
+        self.data = state[0]
+        self.requires_grad_(bool(state[3]))
+    else:
+        self.requires_grad_(bool(state[0]))
 
 
 def _dlpack(
@@ -487,6 +460,7 @@ for _name, _fn in {
     "__complex__": _complex,
     "__deepcopy__": _deepcopy,
     "__reduce_ex__": _reduce,
+    "__setstate__": _setstate,
     "__dlpack__": _dlpack,
     "__dlpack_device__": lambda self: (1, 0),
     "get_device": _get_device,

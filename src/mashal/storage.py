@@ -30,6 +30,39 @@ class _Storage:
 
     _flat: Tensor
 
+    @classmethod
+    def _over(cls, flat: Tensor) -> Any:
+        """A storage of the elements of a 1-d contiguous tensor, which may be a part of a larger storage."""
+        self = cls.__new__(cls)
+        self._flat = flat
+        return self
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        from ._pickling import reduce_storage
+
+        return reduce_storage(self, protocol)
+
+    def __copy__(self) -> Any:
+        return self.clone()  # type: ignore[attr-defined]
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        if id(self) in memo:
+            return memo[id(self)]
+        # The memory once: tensors and storages that share it share the copy too.
+        shared = memo.setdefault("mashal_storages", {})  # type: ignore[call-overload]
+        key = self._flat._storage_key()
+        if key not in shared:
+            shared[key] = None if self._flat.is_meta else self._flat._storage_bytes().clone()
+        if shared[key] is None or not self._flat.numel():
+            out = self.clone()  # type: ignore[attr-defined]
+        else:
+            whole = shared[key]
+            size, dtype = self._flat.element_size(), self._flat.dtype
+            whole = whole[: whole.numel() // size * size].view(dtype).detach()
+            out = self._over(whole.as_strided((self._flat.numel(),), (1,), self._flat.storage_offset()))
+        memo[id(self)] = out
+        return out
+
     def data_ptr(self) -> int:
         """The address of the first byte."""
         return self._flat.data_ptr()
@@ -90,7 +123,16 @@ class _Storage:
         return self
 
     def cpu(self) -> Any:
-        return self
+        return self.to(device="cpu")
+
+    def to(self, *, device: Any, non_blocking: bool = False) -> Any:
+        """This storage on a device; a copy, unless it is there already."""
+        flat = self._flat.to(device)
+        return self if flat is self._flat else self._over(flat)
+
+    def cuda(self, device: Any = None, non_blocking: bool = False) -> Any:
+        """A copy on a CUDA device."""
+        return self._over(self._flat.cuda(device))
 
     def resizable(self) -> bool:
         """Whether :meth:`resize_` may make it larger (memory of another library cannot grow)."""
@@ -135,9 +177,22 @@ class UntypedStorage(_Storage):
 
     @classmethod
     def _of(cls, tensor: Tensor) -> UntypedStorage:
-        self = cls.__new__(cls)
-        self._flat = tensor._storage_bytes()
-        return self
+        return cls._over(tensor._storage_bytes())  # type: ignore[no-any-return]
+
+    @classmethod
+    def from_file(cls, filename: Any, shared: bool = False, nbytes: int = 0, *, size: int | None = None) -> Any:
+        """The bytes of a file, mapped into memory.
+
+        Args:
+            shared: writes go to the file, which is made, or made longer, where needed. Otherwise they stay here.
+            nbytes: how many bytes, also named ``size``; 0 is the whole file.
+
+        Raises:
+            RuntimeError: for a file that cannot be opened, or is too short and not ``shared``.
+        """
+        from ._files import map_file
+
+        return cls._over(_core.from_buffer(map_file(filename, shared, nbytes if size is None else size)))
 
     @property
     def _bytes(self) -> Tensor:
@@ -145,7 +200,9 @@ class UntypedStorage(_Storage):
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
-            return UntypedStorage(self._flat[index].tolist())
+            if index.step not in (None, 1):
+                raise RuntimeError("UntypedStorage: only slices of step 1 share memory, got step " + str(index.step))
+            return UntypedStorage._over(self._flat[index])
         return self._flat[index].item()
 
     def untyped(self) -> UntypedStorage:
@@ -186,9 +243,7 @@ class TypedStorage(_Storage):
 
     @classmethod
     def _of(cls, tensor: Tensor) -> TypedStorage:
-        self = cls.__new__(cls)
-        self._flat = _elements(tensor._storage_bytes(), tensor.dtype)
-        return self
+        return cls._over(_elements(tensor._storage_bytes(), tensor.dtype))  # type: ignore[no-any-return]
 
     @property
     def dtype(self) -> Any:
@@ -196,11 +251,11 @@ class TypedStorage(_Storage):
 
     @property
     def _untyped_storage(self) -> UntypedStorage:
-        return UntypedStorage._of(self._flat)
+        return self.untyped()
 
     def untyped(self) -> UntypedStorage:
         """The same memory as bytes."""
-        return UntypedStorage._of(self._flat)
+        return UntypedStorage._over(self._flat.view(_core.uint8))  # type: ignore[no-any-return]
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from typing import Any
 
 import mashal
 
 from .. import Tensor
+from .._pickling import reduce_parameter
 from ..overrides import _disabled_torch_function_impl
 
 __all__ = ["Buffer", "Parameter"]
@@ -55,29 +55,7 @@ class Parameter(Tensor):
         return f"Parameter containing:\n{self.data.requires_grad_(self.requires_grad)!r}"
 
     def __reduce_ex__(self, proto: Any) -> Any:
-        state = _attributes(self)
-        # Backward hooks are not saved, but the loader's signature has a place for them.
-        if not state:
-            return _rebuild_parameter, (self.data, self.requires_grad, OrderedDict())
-        return _rebuild_parameter_with_state, (self.data, self.requires_grad, OrderedDict(), state)
-
-
-def _attributes(obj: Any) -> dict[str, Any]:
-    """Attributes that a user has set on the object."""
-    return dict(getattr(obj, "__dict__", {}))
-
-
-def _rebuild_parameter(data: Tensor, requires_grad: bool, backward_hooks: Any) -> Parameter:
-    return Parameter(data, requires_grad)
-
-
-def _rebuild_parameter_with_state(
-    data: Tensor, requires_grad: bool, backward_hooks: Any, state: dict[str, Any]
-) -> Parameter:
-    parameter = Parameter(data, requires_grad)
-    for name, value in state.items():
-        setattr(parameter, name, value)
-    return parameter
+        return reduce_parameter(self)
 
 
 class _BufferMeta(type):

@@ -165,6 +165,7 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
     if isinstance(source, UntypedStorage):
         elements = source.nbytes() // self.element_size()
         source = source._bytes[: elements * self.element_size()].view(self.dtype)
+        storage_offset += source.storage_offset()  # a slice of a storage begins inside of it
         if size is None:
             size = (elements,)
     elif source.dtype is not self.dtype:
