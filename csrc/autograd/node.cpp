@@ -460,7 +460,7 @@ Ref<PrimNode> begin_record(Call& call) {
     size_t n = call.args.size();
     node->edge_of_arg.resize(n);
     uint64_t save = 0, shapes = 0;
-    bool keep_outputs = false;
+    uint64_t outputs = 0;
     for (uint32_t mask = op.tensor_args; mask; mask &= mask - 1) {
         size_t i = static_cast<size_t>(__builtin_ctz(mask));
         const Value& v = call.args[i];
@@ -479,9 +479,9 @@ Ref<PrimNode> begin_record(Call& call) {
         node->needs |= uint64_t{1} << i;
         save |= op.vjp->saved_args(i);
         shapes |= op.vjp->saved_shapes(i);
-        keep_outputs |= op.vjp->saves_outputs(i);
+        outputs |= op.vjp->saved_outputs(i);
     }
-    node->keeps_outputs = keep_outputs;
+    node->kept_outputs = outputs;
     node->args.resize(n);
     for (size_t i = 0; i < n; i++) {
         uint64_t bit = uint64_t{1} << i;
@@ -535,7 +535,8 @@ void end_record(Call& call, const Ref<PrimNode>& node) {
             else
                 set_history(t, node, nr);
         }
-        if (node->keeps_outputs) node->outputs.push_back(SavedTensor(t, true, nr));
+        if (node->kept_outputs)
+            node->outputs.push_back(node->kept_outputs >> nr & 1 ? SavedTensor(t, true, nr) : SavedTensor());
         nr++;
     }
 }

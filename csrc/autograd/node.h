@@ -55,8 +55,8 @@ struct Node : RefCounted {
     virtual Tensor leaf_tensor() const { return {}; }
     // A leaf's hooks, for a gradient that is returned instead of accumulated.
     virtual Tensor leaf_hooks(Tensor grad) { return grad; }
-    // Missing gradients of a node with several results arrive as zeros.
-    virtual bool wants_zeros() const { return true; }
+    // Missing gradients of a node with several results arrive as zeros, where there can be any: not those of integers.
+    virtual bool wants_zeros(size_t k) const { return is_differentiable_dtype(results[k].dtype); }
 
     uint64_t seq = 0;
     // The node that runs this one as the history of a view's write (weak: it owns this one); null when the engine does.
@@ -169,7 +169,7 @@ struct PrimNode final : Node {
     std::vector<std::vector<SavedTensor>> lists;  // for Tensor[] arguments
     SmallVec<SavedTensor, 1> outputs;
     SmallVec<uint32_t, 6> edge_of_arg;  // first edge of each argument
-    bool keeps_outputs = false;
+    uint64_t kept_outputs = 0;  // bit i: output i is saved
     bool released = false;
 };
 extern const char kFreedText[];

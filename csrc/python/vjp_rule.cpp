@@ -16,7 +16,7 @@ struct Rule {
     std::vector<Param> params;
     uint64_t args = 0;
     uint64_t shapes = 0;
-    bool outputs = false;
+    uint64_t outputs = 0;
 };
 
 class PyVjpRule final : public VjpRule {
@@ -26,7 +26,7 @@ public:
     uint64_t saved_args(size_t input) const override { return of(input) ? of(input)->args : 0; }
     uint64_t saved_shapes(size_t input) const override { return of(input) ? of(input)->shapes : 0; }
     bool covers(size_t input) const override { return of(input) != nullptr; }
-    bool saves_outputs(size_t input) const override { return of(input) && of(input)->outputs; }
+    uint64_t saved_outputs(size_t input) const override { return of(input) ? of(input)->outputs : 0; }
 
     void apply(PrimNode& node, std::span<const Tensor> gs, std::span<Tensor> grads) const override {
         if (joint) {
@@ -147,10 +147,14 @@ Rule make_rule(const Primitive& prim, PyObject* fn, PyObject* params) {
             rule.args |= uint64_t{1} << arg;
         } else if (name == "out") {
             rule.params.push_back({Param::Kind::Out});
-            rule.outputs = true;
+            rule.outputs |= 1;
+        } else if (name.size() == 4 && name.starts_with("out") && name[3] >= '0' && name[3] <= '9') {
+            auto i = static_cast<size_t>(name[3] - '0');
+            rule.params.push_back({Param::Kind::Out, i});
+            rule.outputs |= uint64_t{1} << i;
         } else if (name == "outs") {
             rule.params.push_back({Param::Kind::Outs});
-            rule.outputs = true;
+            rule.outputs = ~uint64_t{0};
         } else if (name == "needs") {
             rule.params.push_back({Param::Kind::Needs});
         } else if (name.ends_with(suffix) && prim.schema.find(name.substr(0, name.size() - suffix.size())) >= 0) {

@@ -43,8 +43,8 @@ _nll_loss_backward.constant("target", "weight", "total_weight")
 
 
 @_nll_loss.vjp("input")
-def _(gs: Any, input_shape: Any, target: Tensor, weight: Any, reduction: int, ignore_index: int, outs: Any) -> Tensor:
-    return _nll_loss_backward(gs[0], target, weight, outs[1], input_shape, reduction, ignore_index)
+def _(gs: Any, input_shape: Any, target: Tensor, weight: Any, reduction: int, ignore_index: int, out1: Any) -> Tensor:
+    return _nll_loss_backward(gs[0], target, weight, out1, input_shape, reduction, ignore_index)
 
 
 # The loss is linear in its input: the gradient's gradient is the loss again.
@@ -115,12 +115,13 @@ def _(
     reduction: int,
     ignore_index: int,
     label_smoothing: float,
-    outs: Any,
+    out1: Any,
+    out2: Any,
 ) -> Tensor:
     g = gs[0]
     if not _core.is_grad_enabled():
         return _cross_entropy_backward(
-            g, input, target, weight, outs[1], outs[2], reduction, ignore_index, label_smoothing
+            g, input, target, weight, out1, out2, reduction, ignore_index, label_smoothing
         )
     # To be differentiated again: softmax times the weights that each row brings, minus those weights themselves.
     classes = input.shape[1]
@@ -129,7 +130,7 @@ def _(
     place = target.long().masked_fill(target == ignore_index, 0).unsqueeze(1)
     wanted = input.new_zeros(input.shape).scatter(1, place, 1.0) * (1 - label_smoothing) + label_smoothing / classes
     wanted = wanted * w * used
-    scale = g / outs[2].to(g.dtype) if reduction == 1 else g
+    scale = g / out2.to(g.dtype) if reduction == 1 else g
     if scale.ndim:
         scale = scale.unsqueeze(1)
     return scale * (input.softmax(1) * wanted.sum(1, True) - wanted)

@@ -104,15 +104,15 @@ def _rows_gradient(
 
 
 @native_layer_norm.vjp
-def _(gs: Any, input: Tensor, normalized_shape: Any, weight: Any, eps: float, outs: Any, needs: Any) -> Any:
+def _(gs: Any, input: Tensor, normalized_shape: Any, weight: Any, eps: float, out1: Any, out2: Any, needs: Any) -> Any:
     flags = _three(needs, weight is not None)
-    return _rows_gradient(gs[0], input, normalized_shape, outs[1], outs[2], weight, eps, flags)
+    return _rows_gradient(gs[0], input, normalized_shape, out1, out2, weight, eps, flags)
 
 
 @_rms_norm.vjp
-def _(gs: Any, input: Tensor, normalized_shape: Any, weight: Any, eps: float, outs: Any, needs: Any) -> Any:
+def _(gs: Any, input: Tensor, normalized_shape: Any, weight: Any, eps: float, out1: Any, out2: Any, needs: Any) -> Any:
     flags = (needs[0], needs[1], False)
-    return _rows_gradient(gs[0], input, normalized_shape, None, outs[1], weight, eps, flags)[:2]
+    return _rows_gradient(gs[0], input, normalized_shape, None, out1, weight, eps, flags)[:2]
 
 
 @composite()
@@ -188,10 +188,10 @@ _group_norm_backward.nondifferentiable("used only where its result need not be d
 
 
 @_group_norm.vjp
-def _(gs: Any, input: Tensor, num_groups: int, weight: Any, eps: float, outs: Any, needs: Any) -> Any:
+def _(gs: Any, input: Tensor, num_groups: int, weight: Any, eps: float, out1: Any, out2: Any, needs: Any) -> Any:
     if not _core.is_grad_enabled():
         flags = _three(needs, weight is not None)
-        return tuple(_group_norm_backward(gs[0], input, num_groups, outs[1], outs[2], weight, *flags))
+        return tuple(_group_norm_backward(gs[0], input, num_groups, out1, out2, weight, *flags))
     n, channels = input.shape[:2]
     split = (n, num_groups, channels // num_groups, -1)
     scale = None if weight is None else weight.reshape(1, num_groups, channels // num_groups, 1)
@@ -258,8 +258,8 @@ _batch_norm_backward.nondifferentiable("used only where its result need not be d
 
 
 @_batch_norm.vjp
-def _(gs: Any, input: Tensor, weight: Any, training: bool, eps: float, outs: Any, needs: Any) -> Any:
-    mean, rstd = outs[1], outs[2]
+def _(gs: Any, input: Tensor, weight: Any, training: bool, eps: float, out1: Any, out2: Any, needs: Any) -> Any:
+    mean, rstd = out1, out2
     if not _core.is_grad_enabled():
         flags = _three(needs, weight is not None)
         return tuple(_batch_norm_backward(gs[0], input, weight, mean, rstd, training, *flags))

@@ -44,11 +44,11 @@ def _plane_gather() -> None:
     """Reads elements at ``indices`` of planes that span the last ``spatial`` dimensions of ``input``."""
 
 
-def _to_winners(gs: tuple[Tensor, ...], outs: tuple[Tensor, ...], input_shape: Ints, n: int) -> Tensor:
-    return _plane_scatter(gs[0], outs[1], list(input_shape[len(input_shape) - n :]), True)
+def _to_winners(gs: tuple[Tensor, ...], winners: Tensor, input_shape: Ints, n: int) -> Tensor:
+    return _plane_scatter(gs[0], winners, list(input_shape[len(input_shape) - n :]), True)
 
 
-_max_pool.vjp(input=lambda gs, outs, input_shape, kernel_size: _to_winners(gs, outs, input_shape, len(kernel_size)))
+_max_pool.vjp(input=lambda gs, out1, input_shape, kernel_size: _to_winners(gs, out1, input_shape, len(kernel_size)))
 _plane_scatter.vjp(input=lambda g, indices, output_size: _plane_gather(g, indices, len(output_size)))
 _plane_gather.vjp(
     input=lambda g, indices, input_shape, spatial: _plane_scatter(
@@ -63,7 +63,7 @@ def _adaptive_max_pool() -> None:
 
 
 _adaptive_max_pool.vjp(
-    input=lambda gs, outs, input_shape, output_size: _to_winners(gs, outs, input_shape, len(output_size))
+    input=lambda gs, out1, input_shape, output_size: _to_winners(gs, out1, input_shape, len(output_size))
 )
 
 
@@ -80,7 +80,7 @@ def _fractional_max_pool() -> None:
 
 
 _fractional_max_pool.vjp(
-    input=lambda gs, outs, input_shape, kernel_size: _to_winners(gs, outs, input_shape, len(kernel_size)),
+    input=lambda gs, out1, input_shape, kernel_size: _to_winners(gs, out1, input_shape, len(kernel_size)),
     random_samples=lambda: None,
 )
 

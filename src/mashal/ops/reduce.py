@@ -235,7 +235,7 @@ def _min_dim() -> None:
 
 for _primitive in (_max_dim, _min_dim):
     _primitive.vjp(
-        input=lambda gs, input_shape, dim, keepdim, outs: put_selected(gs[0], input_shape, dim, keepdim, outs[1])
+        input=lambda gs, input_shape, dim, keepdim, out1: put_selected(gs[0], input_shape, dim, keepdim, out1)
     )
 _max_dim.returns(return_types.max)
 _min_dim.returns(return_types.min)

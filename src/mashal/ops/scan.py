@@ -108,8 +108,8 @@ def cummin() -> None:
 
 for _primitive, _type in ((cummax, return_types.cummax), (cummin, return_types.cummin)):
     _primitive.vjp(
-        input=lambda gs, input_shape, dim, outs: (
-            gs[0].new_zeros(input_shape).scatter_add(dim, outs[1], gs[0]) if len(input_shape) else gs[0]
+        input=lambda gs, input_shape, dim, out1: (
+            gs[0].new_zeros(input_shape).scatter_add(dim, out1, gs[0]) if len(input_shape) else gs[0]
         )
     )
     _primitive.returns(_type)

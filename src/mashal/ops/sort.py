@@ -29,7 +29,7 @@ def _sort() -> None:
     """
 
 
-_sort.vjp(input=lambda gs, input_shape, dim, outs: _put_back(gs[0], input_shape, dim, outs[1]))
+_sort.vjp(input=lambda gs, input_shape, dim, out1: _put_back(gs[0], input_shape, dim, out1))
 
 
 @composite(method=True, out=True)
@@ -85,7 +85,7 @@ def topk() -> None:
     """
 
 
-topk.vjp(input=lambda gs, input_shape, dim, outs: _put_back(gs[0], input_shape, dim, outs[1]))
+topk.vjp(input=lambda gs, input_shape, dim, out1: _put_back(gs[0], input_shape, dim, out1))
 topk.returns(return_types.topk)
 
 
@@ -117,6 +117,6 @@ def mode() -> None:
 
 for _primitive, _type in ((kthvalue, return_types.kthvalue), (mode, return_types.mode)):
     _primitive.vjp(
-        input=lambda gs, input_shape, dim, keepdim, outs: put_selected(gs[0], input_shape, dim, keepdim, outs[1])
+        input=lambda gs, input_shape, dim, keepdim, out1: put_selected(gs[0], input_shape, dim, keepdim, out1)
     )
     _primitive.returns(_type)

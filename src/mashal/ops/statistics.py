@@ -229,7 +229,7 @@ def _median() -> None:
     """
 
 
-_median.vjp(input=lambda gs, input_shape, dim, keepdim, outs: put_selected(gs[0], input_shape, dim, keepdim, outs[1]))
+_median.vjp(input=lambda gs, input_shape, dim, keepdim, out1: put_selected(gs[0], input_shape, dim, keepdim, out1))
 
 
 def _median_of(ignore_nan: bool, result_type: Any, input: Tensor, dim: int | None, keepdim: bool) -> Any:

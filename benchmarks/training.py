@@ -1,0 +1,256 @@
+"""Training steps of whole networks: time and peak memory beside PyTorch's, from the same weights to the same losses."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from models import generative, language, vision
+
+Step = Callable[[], Any]
+Make = Callable[[Any], Step]
+LOSSES = 3  # first steps whose losses must agree
+
+
+def classification(build: Callable[[Any], Any], shape: tuple[int, ...], classes: int, adam: bool = False) -> Make:
+    """Cross-entropy on fixed random images; SGD with momentum, or Adam."""
+
+    def make(t: Any) -> Step:
+        model = build(t)
+        x, y = t.randn(*shape), t.randint(0, classes, (shape[0],))
+        if adam:
+            optimizer = t.optim.Adam(model.parameters(), 1e-3)
+        else:
+            optimizer = t.optim.SGD(model.parameters(), 0.01, momentum=0.9, weight_decay=1e-4)
+
+        def step() -> Any:
+            optimizer.zero_grad()
+            loss = t.nn.functional.cross_entropy(model(x), y)
+            loss.backward()
+            optimizer.step()
+            return loss
+
+        return step
+
+    return make
+
+
+def tokens(build: Callable[[Any], Any], vocab: int, batch: int, length: int, bf16: bool = False) -> Make:
+    """Next-token or masked-token cross-entropy with AdamW, the whole of it under autocast for ``bf16``."""
+
+    def make(t: Any) -> Step:
+        model = build(t)
+        x, y = t.randint(0, vocab, (batch, length)), t.randint(0, vocab, (batch, length))
+        optimizer = t.optim.AdamW(model.parameters(), 3e-4)
+
+        def step() -> Any:
+            optimizer.zero_grad()
+            with t.autocast("cpu", t.bfloat16, enabled=bf16):
+                out = model(x)
+                loss = t.nn.functional.cross_entropy(out.view(-1, vocab), y.view(-1))
+            loss.backward()
+            t.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+            return loss
+
+        return step
+
+    return make
+
+
+def lstm(t: Any) -> Step:
+    model, vocab = language.lstm(t), 5000
+    x, y = t.randint(0, vocab, (35, 20)), t.randint(0, vocab, (35, 20))
+    state = t.zeros(2, 20, 256), t.zeros(2, 20, 256)
+    optimizer = t.optim.SGD(model.parameters(), 1.0)
+
+    def step() -> Any:
+        nonlocal state
+        optimizer.zero_grad()
+        out, state = model(x, tuple(s.detach() for s in state))
+        loss = t.nn.functional.cross_entropy(out.view(-1, vocab), y.view(-1))
+        loss.backward()
+        t.nn.utils.clip_grad_norm_(model.parameters(), 0.25)
+        optimizer.step()
+        return loss
+
+    return step
+
+
+def dcgan(t: Any) -> Step:
+    generator, discriminator = generative.dcgan(t)
+    criterion = t.nn.BCEWithLogitsLoss()
+    images, latent = t.randn(32, 3, 32, 32), t.randn(32, 100, 1, 1)
+    real, fake = t.ones(32), t.zeros(32)
+    optimizer_d = t.optim.Adam(discriminator.parameters(), 2e-4, betas=(0.5, 0.999))
+    optimizer_g = t.optim.Adam(generator.parameters(), 2e-4, betas=(0.5, 0.999))
+
+    def step() -> Any:
+        optimizer_d.zero_grad()
+        made = generator(latent)
+        loss_d = criterion(discriminator(images), real) + criterion(discriminator(made.detach()), fake)
+        loss_d.backward()
+        optimizer_d.step()
+        optimizer_g.zero_grad()
+        loss_g = criterion(discriminator(made), real)
+        loss_g.backward()
+        optimizer_g.step()
+        return loss_d + loss_g
+
+    return step
+
+
+def vae(t: Any) -> Step:
+    model, x = generative.vae(t), t.rand(128, 784)
+    optimizer = t.optim.Adam(model.parameters(), 1e-3)
+
+    def step() -> Any:
+        optimizer.zero_grad()
+        out, mean, log_var = model(x)
+        loss = t.nn.functional.binary_cross_entropy(out, x, reduction="sum")
+        loss = loss - 0.5 * t.sum(1 + log_var - mean.pow(2) - log_var.exp())
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    return step
+
+
+def unet(t: Any) -> Step:
+    model = vision.unet(t)
+    x, y = t.randn(4, 3, 64, 64), t.randint(0, 2, (4, 64, 64))
+    optimizer = t.optim.Adam(model.parameters(), 1e-3)
+
+    def step() -> Any:
+        optimizer.zero_grad()
+        loss = t.nn.functional.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    return step
+
+
+def cartpole(t: Any) -> Step:
+    """REINFORCE: 200 actions of a 4-128-2 policy one by one on fixed observations, then one update."""
+    nn = t.nn
+    model = nn.Sequential(nn.Linear(4, 128), nn.Dropout(0.6), nn.ReLU(), nn.Linear(128, 2))
+    observations, returns = t.randn(200, 4), t.randn(200)
+    optimizer = t.optim.Adam(model.parameters(), 1e-2)
+
+    def step() -> Any:
+        chosen = []
+        for i in range(200):
+            policy = t.distributions.Categorical(t.softmax(model(observations[i : i + 1]), dim=1))
+            action = policy.sample()
+            chosen.append(policy.log_prob(action))
+            action.item()
+        optimizer.zero_grad()
+        loss = (-t.cat(chosen) * returns).sum()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    return step
+
+
+CASES: dict[str, tuple[float, Make]] = {
+    "MLP 784-512-512-10 b128": (0.6, classification(vision.mlp, (128, 784), 10, adam=True)),
+    "LeNet 28x28 b128": (0.7, classification(vision.lenet, (128, 1, 28, 28), 10, adam=True)),
+    "ResNet-18 32x32 b32": (
+        0.75,
+        classification(lambda t: vision.resnet(t, (2, 2, 2, 2), small=True, classes=10), (32, 3, 32, 32), 10),
+    ),
+    "ResNet-18 224x224 b4": (
+        0.75,
+        classification(lambda t: vision.resnet(t, (2, 2, 2, 2)), (4, 3, 224, 224), 1000),
+    ),
+    "GPT 6x384 block 128 b8": (0.85, tokens(language.gpt, 256, 8, 128)),
+    "GPT 6x384 block 128 b8 bf16": (0.1, tokens(language.gpt, 256, 8, 128, bf16=True)),
+    "LSTM LM 2x256 b20 bptt 35": (0.8, lstm),
+    "BERT 4x256 b8x128": (0.85, tokens(language.bert, 5000, 8, 128)),
+    "DCGAN 32x32 b32": (0.85, dcgan),
+    "VAE b128": (0.6, vae),
+    "U-Net 64x64 b4": (0.85, unet),
+    "CartPole policy gradient": (0.4, cartpole),
+}
+
+
+def framework(name: str) -> Any:
+    """mashal or torch, on two threads; the other one isn't imported."""
+    from _harness import THREADS
+
+    if name == "mashal":
+        import mashal as t
+    else:
+        import torch as t
+    t.set_num_threads(THREADS)
+    return t
+
+
+def memory(name: str, case: str) -> None:
+    """In a process of its own: prints the growth of its peak resident size over three steps, in MiB, as JSON."""
+    import resource
+
+    t = framework(name)
+    t.manual_seed(0)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    step = CASES[case][1](t)
+    for _ in range(LOSSES):
+        step()
+    print(json.dumps((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024))
+
+
+def peak(name: str, case: str) -> float:
+    command = [sys.executable, __file__, "--memory", name, "-k", case]
+    return float(json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout))
+
+
+def agree(case: str, frameworks: list[Any], steps: list[Step]) -> None:
+    """Ends the program when the first losses differ: a fast step that computes something else isn't a fast step."""
+    tolerance = 2e-2 if "bf16" in case else 1e-4
+    for number in range(LOSSES):
+        values = []
+        for t, step in zip(frameworks, steps, strict=True):
+            t.manual_seed(number)
+            values.append(float(step().detach()))
+        if not abs(values[0] - values[1]) <= tolerance * max(1.0, abs(values[1])):
+            raise SystemExit(f"{case}: loss {number} is {values[0]} with mashal, {values[1]} with torch")
+
+
+def main() -> None:
+    """Prints our time, torch's, the ratio and the bar for every case, then peak memory where asked."""
+    from _harness import Case, compare
+
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("-k", default="", help="only cases whose name contains this")
+    parser.add_argument("--seconds", type=float, default=10.0, help="time per case")
+    parser.add_argument("--peak", action="store_true", help="measure peak memory too, each in a fresh process")
+    parser.add_argument("--memory", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.memory:
+        memory(options.memory, options.k)
+        return
+    print(f"{'case':30} {'mashal':>11} {'torch':>11} {'ratio':>6} {'bar':>5}" + "  MiB: mashal torch" * options.peak)
+    frameworks = [framework("mashal"), framework("torch")]
+    for case, (bar, make) in CASES.items():
+        if options.k not in case:
+            continue
+        steps = []
+        for t in frameworks:
+            t.manual_seed(0)
+            steps.append(make(t))
+        agree(case, frameworks, steps)
+        a, b = compare(Case(case, *steps, bar), options.seconds, repeats=9)
+        line = f"{case:30} {a * 1e3:8.2f} ms {b * 1e3:8.2f} ms {a / b:6.2f} {bar:5.2f}"
+        if options.peak:
+            line += f"  {peak('mashal', case):12.0f} {peak('torch', case):5.0f}"
+        print(line + ("" if a / b <= bar else "  missed"), flush=True)
+
+
+if __name__ == "__main__":
+    main()
