@@ -150,6 +150,8 @@ Rule make_rule(const Primitive& prim, PyObject* fn, PyObject* params) {
             rule.outputs |= 1;
         } else if (name.size() == 4 && name.starts_with("out") && name[3] >= '0' && name[3] <= '9') {
             auto i = static_cast<size_t>(name[3] - '0');
+            MASHAL_CHECK(i < prim.schema.n_outputs, prim.name, "the derivative rule's '", name,
+                         "' is no result of the op");
             rule.params.push_back({Param::Kind::Out, i});
             rule.outputs |= uint64_t{1} << i;
         } else if (name == "outs") {

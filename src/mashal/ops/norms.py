@@ -110,7 +110,7 @@ def _(gs: Any, input: Tensor, normalized_shape: Any, weight: Any, eps: float, ou
 
 
 @_rms_norm.vjp
-def _(gs: Any, input: Tensor, normalized_shape: Any, weight: Any, eps: float, out1: Any, out2: Any, needs: Any) -> Any:
+def _(gs: Any, input: Tensor, normalized_shape: Any, weight: Any, eps: float, out1: Any, needs: Any) -> Any:
     flags = (needs[0], needs[1], False)
     return _rows_gradient(gs[0], input, normalized_shape, None, out1, weight, eps, flags)[:2]
 
