@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/errors.h"
+#include "core/fork.h"
 
 namespace mashal {
 
@@ -52,7 +53,12 @@ struct LargeCache {
     size_t cached = 0;
 };
 LargeCache& large_cache() {
-    static LargeCache* cache = new LargeCache;  // never destroyed: tensors may outlive static destruction
+    // Never destroyed: tensors may outlive static destruction.
+    static LargeCache* cache = [] {
+        auto* fresh = new LargeCache;
+        hold_across_fork(fresh->mutex, ForkRank::Allocator);
+        return fresh;
+    }();
     return *cache;
 }
 

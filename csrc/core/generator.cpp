@@ -5,6 +5,7 @@
 #include <random>
 
 #include "core/errors.h"
+#include "core/fork.h"
 #include "core/vector_target.h"
 
 namespace mashal {
@@ -149,9 +150,19 @@ Ref<Generator> Generator::clone() const {
     return copy;
 }
 
+namespace {
+thread_local Ref<Generator> t_generator;
+}  // namespace
+
 const Ref<Generator>& default_generator() {
-    static const Ref<Generator>* generator = new Ref<Generator>(make_ref<Generator>(seed_from_system()));
-    return *generator;
+    static const Ref<Generator>* generator = [] {
+        auto* fresh = new Ref<Generator>(make_ref<Generator>(seed_from_system()));
+        hold_across_fork((*fresh)->mutex, ForkRank::Generator);
+        return fresh;
+    }();
+    return t_generator ? t_generator : *generator;
 }
+
+void set_thread_generator(Ref<Generator> generator) { t_generator = std::move(generator); }
 
 }  // namespace mashal

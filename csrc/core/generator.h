@@ -83,5 +83,7 @@ private:
 // The generator used when none is given. Seeded from the operating system, as PyTorch's is; never destroyed, so that
 // threads may draw during shutdown.
 const Ref<Generator>& default_generator();
+// Gives the calling thread a default generator of its own.
+void set_thread_generator(Ref<Generator> generator);
 
 }  // namespace mashal

@@ -9,16 +9,24 @@
 namespace mashal {
 
 namespace {
-// GNU OpenMP's pool does not survive fork: a child stays single-threaded, as data-loader workers want anyway.
+// GNU OpenMP's pool does not survive fork, and waiting for it would never end: a child of a process that had one stays
+// single-threaded, whatever number it asks for.
 std::atomic<int> g_threads{0};
+std::atomic<bool> g_pool_is_dead{false};
+thread_local bool t_serial = false;
 
 int default_threads() {
-    pthread_atfork(nullptr, nullptr, [] { g_threads.store(1); });
+    pthread_atfork(nullptr, nullptr, [] {
+        g_threads.store(1);
+        g_pool_is_dead.store(true);
+        omp_set_num_threads(1);
+    });
     return std::max(1, omp_get_max_threads());
 }
 }  // namespace
 
 int num_threads() {
+    if (t_serial) return 1;
     int n = g_threads.load(std::memory_order_relaxed);
     if (n == 0) [[unlikely]] {
         n = default_threads();
@@ -27,8 +35,11 @@ int num_threads() {
     return n;
 }
 
+void keep_thread_serial() { t_serial = true; }
+
 void set_num_threads(int n) {
     num_threads();
+    if (g_pool_is_dead.load()) n = 1;
     g_threads.store(n);
     omp_set_num_threads(n);
 }

@@ -9,6 +9,8 @@ namespace mashal {
 int num_threads();
 void set_num_threads(int n);
 bool in_parallel();
+// From now on the calling thread does all its work alone: for threads that are themselves one of many.
+void keep_thread_serial();
 // Elements of simple work below which a second thread does not pay.
 constexpr int64_t kGrain = 32768;
 

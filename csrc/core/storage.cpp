@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "core/allocator.h"
 #include "core/blocking.h"
@@ -31,6 +32,27 @@ Storage::~Storage() {
         release_(context_);
     else
         cpu_free(data_, nbytes_);
+}
+
+FormerMemory::FormerMemory(FormerMemory&& o) noexcept { *this = std::move(o); }
+FormerMemory& FormerMemory::operator=(FormerMemory&& o) noexcept {
+    std::swap(data_, o.data_);
+    std::swap(nbytes_, o.nbytes_);
+    std::swap(release_, o.release_);
+    std::swap(context_, o.context_);
+    return *this;
+}
+FormerMemory::~FormerMemory() {
+    if (release_ != nullptr)
+        release_(context_);
+    else
+        cpu_free(data_, nbytes_);
+}
+
+FormerMemory Storage::move_to(void* data, Release release, void* context) {
+    FormerMemory old(std::exchange(data_, data), nbytes_, std::exchange(release_, release),
+                     std::exchange(context_, context));
+    return exported_ ? std::move(old) : FormerMemory();
 }
 
 void Storage::resize(size_t nbytes) {

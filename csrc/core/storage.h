@@ -7,6 +7,25 @@
 
 namespace mashal {
 
+// Memory that a storage has left but that others (NumPy) may still hold the address of; freed with this object.
+class FormerMemory {
+public:
+    using Release = void (*)(void* context) noexcept;
+
+    FormerMemory() = default;
+    FormerMemory(void* data, size_t nbytes, Release release, void* context)
+        : data_(data), nbytes_(nbytes), release_(release), context_(context) {}
+    FormerMemory(FormerMemory&& o) noexcept;
+    FormerMemory& operator=(FormerMemory&& o) noexcept;
+    ~FormerMemory();
+
+private:
+    void* data_ = nullptr;
+    size_t nbytes_ = 0;
+    Release release_ = nullptr;
+    void* context_ = nullptr;
+};
+
 class Storage final : public RefCounted {
 public:
     using Release = void (*)(void* context) noexcept;
@@ -23,6 +42,11 @@ public:
     // Foreign memory cannot be resized, nor memory that others (NumPy, DLPack) hold the address of.
     bool resizable() const { return release_ == nullptr && !exported_; }
     void mark_exported() { exported_ = true; }
+    // The context of foreign memory of one kind, told by its `release`; null for memory of other kinds.
+    void* foreign_context(Release release) const { return release_ == release ? context_ : nullptr; }
+    // Now views foreign memory of the same size, to which the caller has copied the contents. Returns the old memory,
+    // empty if nobody can need it any more.
+    FormerMemory move_to(void* data, Release release, void* context);
     // Grows or shrinks, keeping the common prefix.
     void resize(size_t nbytes);
 

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <type_traits>
 
+#include "core/fork.h"
 #include "core/parallel.h"
 #include "core/vector_target.h"
 #include "cpu/copy.h"
@@ -33,6 +34,7 @@ std::mutex many_threads_mutex;
 
 void keep_blas_serial() {
     static const bool done = [] {
+        hold_across_fork(many_threads_mutex, ForkRank::Blas);
         scipy_openblas_set_num_threads(1);
         return true;
     }();

@@ -68,6 +68,12 @@ inline void check_status(int status) {
     if (status < 0) throw ForeignError();
 }
 
+// A Python object that C++ keeps without knowing what it is.
+struct PyHolder final : RefCounted {
+    explicit PyHolder(PyRef o) : object(std::move(o)) {}
+    PyRef object;
+};
+
 // Sets the Python error of the C++ exception in flight; always returns null.
 PyObject* translate_exception() noexcept;
 // Runs f, which returns a new reference; exceptions become Python errors.
@@ -128,6 +134,10 @@ PyObject* generator_to_python(Ref<RefCounted> g);
 // Converts one argument for a slot of a schema.
 void convert_argument(const Primitive& op, size_t index, PyObject* o, Value& out);
 
+// ---- autocast ----
+enum class CastPolicy : uint8_t;
+CastPolicy cast_policy_from(PyObject* name);
+
 // ---- interception ----
 struct Interception {
     int disabled = 0;    // inside DisableTorchFunction
@@ -153,6 +163,9 @@ void init_tensor_type(PyObject* module);
 void init_primitive_type(PyObject* module);
 void init_autograd(PyObject* module);
 void init_interop(PyObject* module);
+void init_shared(PyObject* module);
+void init_amp(PyObject* module);
+void init_profiler(PyObject* module);
 PyObject* tensor_getitem(PyObject* self, PyObject* key);
 int tensor_setitem(PyObject* self, PyObject* key, PyObject* value);
 

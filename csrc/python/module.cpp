@@ -124,7 +124,10 @@ NB_MODULE(_core, m) {
         init_primitive_type(m.ptr());
         init_autograd(m.ptr());
         init_interop(m.ptr());
+        init_amp(m.ptr());
+        init_profiler(m.ptr());
         init_generator_type(m.ptr());
+        init_shared(m.ptr());
         check_status(PyModule_AddFunctions(m.ptr(), functions));
     } catch (...) {
         translate_exception();
