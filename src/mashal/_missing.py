@@ -10,7 +10,7 @@ import importlib
 import importlib.util
 import opcode
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from types import FrameType, ModuleType
 from typing import Any
 
@@ -29,8 +29,10 @@ def torch_name(name: str) -> str:
     return f"torch{dot}{rest}" if root == _PACKAGE else name
 
 
-def hook(module: str, lazy: Collection[str] = ()) -> Callable[[str], Any]:
+def hook(module: str, lazy: Collection[str] = (), members: Mapping[str, str] = {}) -> Callable[[str], Any]:
     """The ``__getattr__`` of a module: imports the parts named in ``lazy`` on first use; any other name is missing.
+
+    ``members``: names that live in such a part, with the part.
 
     Raises:
         AttributeError: with the page that lists what there is. In ``from module import name`` it is an ImportError.
@@ -39,6 +41,10 @@ def hook(module: str, lazy: Collection[str] = ()) -> Callable[[str], Any]:
     def attribute(name: str) -> Any:
         if name in lazy and importlib.util.find_spec(f"{module}.{name}") is not None:
             return importlib.import_module(f"{module}.{name}")
+        if name in members:
+            value = getattr(importlib.import_module(f"{module}.{members[name]}"), name)
+            setattr(sys.modules[module], name, value)  # found without this function from now on
+            return value
         raise _error(module, name, sys._getframe(1))
 
     return attribute

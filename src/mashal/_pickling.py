@@ -6,9 +6,11 @@ are given: a file may claim anything.
 
 from __future__ import annotations
 
-import copyreg
+import contextlib
 import pickle
+import threading
 from collections import OrderedDict
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from . import _core
@@ -145,12 +147,41 @@ def _rebuild_tensor(storage: Any, storage_offset: Any, size: Any, stride: Any, d
         raise RuntimeError(f"load: size and stride must be equally long, got {short(size)} and {short(stride)}.")
     if storage_offset + reach(size, stride) > flat.numel():
         raise RuntimeError(
-            f"load: a tensor of size {short(size)}, stride {short(stride)} and offset {short(storage_offset)} is out of "
-            f"bounds for its storage of {flat.numel()} elements. The file is corrupted."
+            f"load: a tensor of size {short(size)}, stride {short(stride)} and offset {short(storage_offset)} is out "
+            f"of bounds for its storage of {flat.numel()} elements. The file is corrupted."
         )
     if 0 in size:
         return _core.empty(size, stride, flat.dtype, flat.device)
     return flat.as_strided(size, stride, flat.storage_offset() + storage_offset).detach()
+
+
+class _Local(threading.local):
+    later: list[tuple[Tensor, dict[str, Any]]] | None = None
+
+
+_local = _Local()
+
+
+@contextlib.contextmanager
+def values_come_later() -> Iterator[Callable[[], None]]:
+    """For a format in which the memory of tensors follows them: what depends on values waits for a call."""
+    before, _local.later = _local.later, []
+    waiting = _local.later
+
+    def finish() -> None:
+        for t, metadata in waiting:
+            t.data = _resolved(t.detach(), metadata)
+
+    try:
+        yield finish
+    finally:
+        _local.later = before
+
+
+def _resolved(t: Tensor, metadata: dict[str, Any]) -> Tensor:
+    if metadata.get("conj"):
+        t = t.conj().resolve_conj()
+    return t.neg() if metadata.get("neg") else t
 
 
 def _finish(t: Tensor, requires_grad: Any, metadata: Any) -> Tensor:
@@ -158,10 +189,10 @@ def _finish(t: Tensor, requires_grad: Any, metadata: Any) -> Tensor:
         if not isinstance(metadata, dict):
             raise RuntimeError(f"load: the metadata of a tensor must be a dict, got {short(metadata)}.")
         # PyTorch's lazy conjugate and negative: the memory holds the other value.
-        if metadata.get("conj"):
-            t = t.conj().resolve_conj()
-        if metadata.get("neg"):
-            t = t.neg()
+        if _local.later is None:
+            t = _resolved(t, metadata)
+        else:
+            _local.later.append((t, metadata))
     return t.requires_grad_() if requires_grad else t
 
 
@@ -276,14 +307,3 @@ REBUILD_TENSOR = (
     _rebuild_device_tensor_from_numpy,
     _rebuild_device_tensor_from_cpu_tensor,
 )
-
-
-def _reduce_layout(value: Any) -> Any:
-    return _get_layout, (repr(value),)
-
-
-def register() -> None:
-    """Makes layouts picklable by value."""
-    from ._legacy_types import layout
-
-    copyreg.pickle(layout, _reduce_layout)

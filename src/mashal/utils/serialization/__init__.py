@@ -1,0 +1,5 @@
+"""Settings of saving and loading."""
+
+from . import config as config
+
+__all__ = ["config"]
