@@ -100,6 +100,8 @@ _core.set_python_hooks(overrides._dispatch, _tensor_repr)
 ops.publish(globals())
 if _typing.TYPE_CHECKING:  # what publish() has put here, written down by scripts/make_stubs.py
     from ._functions import *  # noqa: F403
+    from .serialization import load as load
+    from .serialization import save as save
 
 BFloat16Tensor = _TYPES["BFloat16Tensor"]
 BoolTensor = _TYPES["BoolTensor"]
@@ -161,9 +163,12 @@ _LAZY = frozenset(
     )
 )  # fmt: skip
 
-__getattr__ = _missing.hook(__name__, _LAZY)
+# Functions that live in such a submodule.
+_LAZY_MEMBERS = {"load": "serialization", "save": "serialization"}
+
+__getattr__ = _missing.hook(__name__, _LAZY, _LAZY_MEMBERS)
 
 
 def __dir__() -> list[str]:
     present = {name for name in _LAZY if _util.find_spec(f"{__name__}.{name}") is not None}
-    return sorted({*globals(), *present})
+    return sorted({*globals(), *present, *_LAZY_MEMBERS})
