@@ -14,42 +14,28 @@ from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeAlias
 
-from ._pytree_nodes import BUILTIN_TYPES as BUILTIN_TYPES
-from ._pytree_nodes import CONSTANT_NODES as CONSTANT_NODES
-from ._pytree_nodes import NO_SERIALIZED_TYPE_NAME_FOUND as NO_SERIALIZED_TYPE_NAME_FOUND
-from ._pytree_nodes import SERIALIZED_TYPE_TO_PYTHON_TYPE as SERIALIZED_TYPE_TO_PYTHON_TYPE
-from ._pytree_nodes import SUPPORTED_NODES as SUPPORTED_NODES
-from ._pytree_nodes import SUPPORTED_SERIALIZED_TYPES as SUPPORTED_SERIALIZED_TYPES
-from ._pytree_nodes import ConstantNode as ConstantNode
-from ._pytree_nodes import FlattenFunc as FlattenFunc
-from ._pytree_nodes import GetAttrKey as GetAttrKey
-from ._pytree_nodes import IsLeaf as IsLeaf
-from ._pytree_nodes import KeyEntry as KeyEntry
-from ._pytree_nodes import KeyPath as KeyPath
-from ._pytree_nodes import MappingKey as MappingKey
-from ._pytree_nodes import NodeDef as NodeDef
-from ._pytree_nodes import SequenceKey as SequenceKey
-from ._pytree_nodes import UnflattenFunc as UnflattenFunc
-from ._pytree_nodes import _deregister_pytree_node as _deregister_pytree_node
-from ._pytree_nodes import _dict_flatten as _dict_flatten
-from ._pytree_nodes import _dict_unflatten as _dict_unflatten
-from ._pytree_nodes import _get_node_type as _get_node_type
-from ._pytree_nodes import _is_leaf as _is_leaf
-from ._pytree_nodes import _is_namedtuple_instance as _is_namedtuple_instance
-from ._pytree_nodes import _list_flatten as _list_flatten
-from ._pytree_nodes import _namedtuple_flatten as _namedtuple_flatten
-from ._pytree_nodes import _register_pytree_node as _register_pytree_node
-from ._pytree_nodes import _tuple_flatten as _tuple_flatten
-from ._pytree_nodes import is_constant_class as is_constant_class
-from ._pytree_nodes import is_namedtuple as is_namedtuple
-from ._pytree_nodes import is_namedtuple_class as is_namedtuple_class
-from ._pytree_nodes import is_namedtuple_instance as is_namedtuple_instance
-from ._pytree_nodes import key_get as key_get
-from ._pytree_nodes import keystr as keystr
-from ._pytree_nodes import register_constant as register_constant
-from ._pytree_nodes import register_dataclass as register_dataclass
-from ._pytree_nodes import register_pytree_node as register_pytree_node
-from ._pytree_nodes import tree_is_leaf as tree_is_leaf
+from ._pytree_nodes import (
+    BUILTIN_TYPES,
+    NO_SERIALIZED_TYPE_NAME_FOUND,
+    SERIALIZED_TYPE_TO_PYTHON_TYPE,
+    SUPPORTED_NODES,
+    SUPPORTED_SERIALIZED_TYPES,
+    FlattenFunc,
+    GetAttrKey,
+    IsLeaf,
+    KeyEntry,
+    KeyPath,
+    MappingKey,
+    SequenceKey,
+    UnflattenFunc,
+    _get_node_type,
+    key_get,
+    keystr,
+    register_constant,
+    register_dataclass,
+    register_pytree_node,
+    tree_is_leaf,
+)
 
 __all__ = [
     "FlattenFunc",
@@ -440,7 +426,7 @@ def _to_json(spec: TreeSpec) -> dict[str, Any]:
             "with a `serialized_type_name` kwarg."
         )
     if node.to_dumpable_context is not None:
-        context = json.dumps(node.to_dumpable_context(spec.context))
+        context = node.to_dumpable_context(spec.context)
     else:
         try:
             context = json.dumps(spec.context)
@@ -460,9 +446,8 @@ def _from_json(data: dict[str, Any]) -> TreeSpec:
     if kind is None:
         raise NotImplementedError(f"Deserializing {data['type']} in pytree is not registered.")
     node = SUPPORTED_SERIALIZED_TYPES[kind]
-    context = json.loads(data["context"])
-    if node.from_dumpable_context is not None:
-        context = node.from_dumpable_context(context)
+    load = node.from_dumpable_context or json.loads
+    context = load(data["context"])
     return TreeSpec(kind, context, [_from_json(child) for child in data["children_spec"]])
 
 
