@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
-import json
-import subprocess
-import sys
 from collections.abc import Callable
 from typing import Any
 
+from _networks import Make, Step, main
 from models import generative, language, vision
-
-Step = Callable[[], Any]
-Make = Callable[[Any], Step]
-LOSSES = 3  # first steps whose losses must agree
 
 
 def classification(build: Callable[[Any], Any], shape: tuple[int, ...], classes: int, adam: bool = False) -> Make:
@@ -180,77 +173,5 @@ CASES: dict[str, tuple[float, Make]] = {
 }
 
 
-def framework(name: str) -> Any:
-    """mashal or torch, on two threads; the other one isn't imported."""
-    from _harness import THREADS
-
-    if name == "mashal":
-        import mashal as t
-    else:
-        import torch as t
-    t.set_num_threads(THREADS)
-    return t
-
-
-def memory(name: str, case: str) -> None:
-    """In a process of its own: prints the growth of its peak resident size over three steps, in MiB, as JSON."""
-    import resource
-
-    t = framework(name)
-    t.manual_seed(0)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    step = CASES[case][1](t)
-    for _ in range(LOSSES):
-        step()
-    print(json.dumps((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024))
-
-
-def peak(name: str, case: str) -> float:
-    command = [sys.executable, __file__, "--memory", name, "-k", case]
-    return float(json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout))
-
-
-def agree(case: str, frameworks: list[Any], steps: list[Step]) -> None:
-    """Ends the program when the first losses differ: a fast step that computes something else isn't a fast step."""
-    tolerance = 2e-2 if "bf16" in case else 1e-4
-    for number in range(LOSSES):
-        values = []
-        for t, step in zip(frameworks, steps, strict=True):
-            t.manual_seed(number)
-            values.append(float(step().detach()))
-        if not abs(values[0] - values[1]) <= tolerance * max(1.0, abs(values[1])):
-            raise SystemExit(f"{case}: loss {number} is {values[0]} with mashal, {values[1]} with torch")
-
-
-def main() -> None:
-    """Prints our time, torch's, the ratio and the bar for every case, then peak memory where asked."""
-    from _harness import Case, compare
-
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("-k", default="", help="only cases whose name contains this")
-    parser.add_argument("--seconds", type=float, default=10.0, help="time per case")
-    parser.add_argument("--peak", action="store_true", help="measure peak memory too, each in a fresh process")
-    parser.add_argument("--memory", help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.memory:
-        memory(options.memory, options.k)
-        return
-    print(f"{'case':30} {'mashal':>11} {'torch':>11} {'ratio':>6} {'bar':>5}" + "  MiB: mashal torch" * options.peak)
-    frameworks = [framework("mashal"), framework("torch")]
-    for case, (bar, make) in CASES.items():
-        if options.k not in case:
-            continue
-        steps = []
-        for t in frameworks:
-            t.manual_seed(0)
-            steps.append(make(t))
-        agree(case, frameworks, steps)
-        a, b = compare(Case(case, *steps, bar), options.seconds, repeats=9)
-        line = f"{case:30} {a * 1e3:8.2f} ms {b * 1e3:8.2f} ms {a / b:6.2f} {bar:5.2f}"
-        if options.peak:
-            line += f"  {peak('mashal', case):12.0f} {peak('torch', case):5.0f}"
-        print(line + ("" if a / b <= bar else "  missed"), flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    main(CASES, __doc__)
