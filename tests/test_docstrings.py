@@ -14,7 +14,7 @@ from mashal.ops._registry import entries
 
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 # Packages whose modules are searched for classes and functions; the ops come from the registry.
-PACKAGES = ("mashal.nn", "mashal.optim", "mashal.utils", "mashal.autograd")
+PACKAGES = ("mashal.nn", "mashal.optim", "mashal.utils", "mashal.autograd", "mashal.distributions")
 
 
 def _documented() -> dict[str, str]:
