@@ -37,6 +37,24 @@ from ._pytree_nodes import (
     tree_is_leaf,
 )
 
+# Programs take these from here too.
+from ._pytree_nodes import (  # noqa: F401 # isort: skip
+    CONSTANT_NODES,
+    _deregister_pytree_node,
+    _dict_flatten,
+    _dict_unflatten,
+    _is_leaf,
+    _is_namedtuple_instance,
+    _list_flatten,
+    _namedtuple_flatten,
+    _register_pytree_node,
+    _tuple_flatten,
+    is_constant_class,
+    is_namedtuple,
+    is_namedtuple_class,
+    is_namedtuple_instance,
+)
+
 __all__ = [
     "FlattenFunc",
     "GetAttrKey",
