@@ -1,8 +1,10 @@
 // Runs the tape backwards: nodes in order of decreasing sequence number, each once all its gradients have come.
 #include <algorithm>
 #include <atomic>
+#include <optional>
 
 #include "autograd/node.h"
+#include "dispatch/profile.h"
 
 namespace mashal {
 
@@ -240,6 +242,8 @@ private:
                 if (node.results.size() > 1) materialise(node, grads);
                 Node* before = std::exchange(g_current, &node);
                 try {
+                    std::optional<ProfileRange> range;
+                    if (profiling()) range.emplace(node);
                     node.apply(grads, out);
                 } catch (...) {
                     g_current = before;
@@ -281,7 +285,7 @@ private:
 
     static void materialise(Node& node, SmallVec<Tensor, 2>& grads) {
         for (size_t k = 0; k < grads.size(); k++) {
-            if (grads[k] || !node.wants_zeros()) continue;
+            if (grads[k] || !node.wants_zeros(k)) continue;
             const ResultMeta& m = node.results[k];
             grads[k] = call_op_in_place("zero_", empty(m.sizes, m.dtype, m.device));
         }

@@ -6,6 +6,7 @@
 #include "autograd/node.h"
 #include "cpu/copy.h"
 #include "cpu/pointwise_loops.h"
+#include "dispatch/profile.h"
 
 namespace mashal {
 
@@ -259,6 +260,16 @@ void Primitive::run_general(Call& call) const {
 }
 
 void Primitive::run(Call& call) const {
+    if (profiling()) [[unlikely]] {
+        ProfileRange range(call);
+        run_steps(call);
+        range.result(call);
+    } else {
+        run_steps(call);
+    }
+}
+
+void Primitive::run_steps(Call& call) const {
     bool records = call_needs_grad(call);
     bool writes = call.in_place || call.out_given;
     if (writes) [[unlikely]] {

@@ -59,10 +59,10 @@ enum class Family : uint8_t { General, Pointwise, View };
 class VjpRule {
 public:
     virtual ~VjpRule() = default;
-    // Which arguments (bit i) and whether the outputs are needed to compute the gradient of argument `input`.
+    // Which arguments and which outputs (bit i each) are needed to compute the gradient of argument `input`.
     virtual uint64_t saved_args(size_t input) const = 0;
     virtual uint64_t saved_shapes(size_t input) const = 0;
-    virtual bool saves_outputs(size_t input) const = 0;
+    virtual uint64_t saved_outputs(size_t input) const = 0;
     // Whether there is a rule for the gradient of argument `input`.
     virtual bool covers(size_t input) const = 0;
     // Gradients of every tensor argument with needs bit set, into `grads` (slots in the node's edge order).
@@ -107,6 +107,7 @@ public:
     PointwiseLoop find_loop(DType compute, DType* out) const;
 
 private:
+    void run_steps(Call& call) const;
     void run_general(Call& call) const;
 
     struct LoopEntry {

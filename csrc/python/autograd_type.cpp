@@ -165,7 +165,7 @@ PyObject* register_post_accumulate_hook(PyObject*, PyObject* args) {
 struct FunctionNode final : Node {
     FunctionNode(PyObject* context, std::string n) : ctx(PyRef::borrow(context)), name_(std::move(n)) {}
     const std::string& name() const override { return name_; }
-    bool wants_zeros() const override { return materialize; }
+    bool wants_zeros(size_t) const override { return materialize; }
     void apply(std::span<const Tensor> grads, SmallVec<Tensor, 2>& out) override {
         SmallVec<Tensor, 2> gs(grads);
         if (materialize)
@@ -313,10 +313,6 @@ PyObject* node_next_functions(PyObject* self, void*) {
         return tuple.release();
     });
 }
-struct PyHolder final : RefCounted {
-    explicit PyHolder(PyRef o) : object(std::move(o)) {}
-    PyRef object;
-};
 PyObject* node_metadata(PyObject* self, void*) {
     return guarded([&] {
         Node& node = node_of(self);

@@ -203,6 +203,9 @@ PyObject* call_primitive(PyPrimitive* p, PyObject* face, PyObject* const* args, 
             call.in_place = true;
             call.out.push_back(call.tensor(0));
         }
+        // What is written into a tensor that the user gave is not cast, as in PyTorch.
+        if (p->cast_policy != CastPolicy::None && autocast_state().any && !style.in_place && !call.out_given)
+            autocast_arguments(call, p->cast_policy);
         p->prim->run(call);
         return wrap_results(p, call);
     });
@@ -288,6 +291,7 @@ class PyForeignRule final : public ForeignRule {
 public:
     PyForeignRule(PyObject* fn, bool is_shape) : fn_(PyRef::borrow(fn)), is_shape_(is_shape) {}
     void run(Call& call) const override {
+        AutocastOff exact;  // the call's arguments have been cast already
         SmallVec<PyObject*, 8> args;
         std::vector<PyRef> keep;
         for (const Value& v : call.args) {
@@ -338,6 +342,13 @@ PyObject* primitive_set_shape(PyObject* self, PyObject* fn) {
 PyObject* primitive_set_kernel(PyObject* self, PyObject* fn) {
     prim_of(self)->prim->foreign_kernel = std::make_unique<PyForeignRule>(fn, false);
     Py_RETURN_NONE;
+}
+
+PyObject* primitive_set_cast_policy(PyObject* self, PyObject* policy) {
+    return guarded([&]() -> PyObject* {
+        prim_of(self)->cast_policy = cast_policy_from(policy);
+        Py_RETURN_NONE;
+    });
 }
 
 PyObject* primitive_method(PyObject* self, PyObject* args) {
@@ -429,6 +440,7 @@ PyMethodDef primitive_methods[] = {
     {"_set_no_gradient", primitive_set_no_gradient, METH_O, nullptr},
     {"_set_shape", primitive_set_shape, METH_O, nullptr},
     {"_set_kernel", primitive_set_kernel, METH_O, nullptr},
+    {"_set_cast_policy", primitive_set_cast_policy, METH_O, nullptr},
     {"_method", primitive_method, METH_VARARGS, "The descriptor that makes this primitive a method (name, in_place)."},
     {"__reduce__", primitive_reduce, METH_NOARGS, nullptr},
     {nullptr, nullptr, 0, nullptr}};

@@ -1,5 +1,6 @@
 // The callable faces of a primitive: a function (mashal.exp) and a method descriptor (Tensor.exp, Tensor.exp_).
 #pragma once
+#include "dispatch/autocast.h"
 #include "python/common.h"
 
 namespace mashal {
@@ -12,6 +13,7 @@ struct PyPrimitive {
     PyObject* overload;     // tried when the arguments do not fit the schema
     PyObject* result_type;  // names the parts of a tuple result
     bool allows_out;
+    CastPolicy cast_policy;
 };
 
 struct CallStyle {

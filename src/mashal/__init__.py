@@ -114,6 +114,35 @@ IntTensor = _TYPES["IntTensor"]
 LongTensor = _TYPES["LongTensor"]
 ShortTensor = _TYPES["ShortTensor"]
 
+from .amp._scaling import (  # noqa: E402
+    _amp_foreach_non_finite_check_and_unscale_ as _amp_foreach_non_finite_check_and_unscale_,
+)
+from .amp._scaling import _amp_update_scale_ as _amp_update_scale_  # noqa: E402
+from .amp._state import autocast_decrement_nesting as autocast_decrement_nesting  # noqa: E402
+from .amp._state import autocast_increment_nesting as autocast_increment_nesting  # noqa: E402
+from .amp._state import clear_autocast_cache as clear_autocast_cache  # noqa: E402
+from .amp._state import get_autocast_cpu_dtype as get_autocast_cpu_dtype  # noqa: E402
+from .amp._state import get_autocast_dtype as get_autocast_dtype  # noqa: E402
+from .amp._state import get_autocast_gpu_dtype as get_autocast_gpu_dtype  # noqa: E402
+from .amp._state import get_autocast_ipu_dtype as get_autocast_ipu_dtype  # noqa: E402
+from .amp._state import get_autocast_xla_dtype as get_autocast_xla_dtype  # noqa: E402
+from .amp._state import is_autocast_cache_enabled as is_autocast_cache_enabled  # noqa: E402
+from .amp._state import is_autocast_cpu_enabled as is_autocast_cpu_enabled  # noqa: E402
+from .amp._state import is_autocast_enabled as is_autocast_enabled  # noqa: E402
+from .amp._state import is_autocast_ipu_enabled as is_autocast_ipu_enabled  # noqa: E402
+from .amp._state import is_autocast_xla_enabled as is_autocast_xla_enabled  # noqa: E402
+from .amp._state import set_autocast_cache_enabled as set_autocast_cache_enabled  # noqa: E402
+from .amp._state import set_autocast_cpu_dtype as set_autocast_cpu_dtype  # noqa: E402
+from .amp._state import set_autocast_cpu_enabled as set_autocast_cpu_enabled  # noqa: E402
+from .amp._state import set_autocast_dtype as set_autocast_dtype  # noqa: E402
+from .amp._state import set_autocast_enabled as set_autocast_enabled  # noqa: E402
+from .amp._state import set_autocast_gpu_dtype as set_autocast_gpu_dtype  # noqa: E402
+from .amp._state import set_autocast_ipu_dtype as set_autocast_ipu_dtype  # noqa: E402
+from .amp._state import set_autocast_ipu_enabled as set_autocast_ipu_enabled  # noqa: E402
+from .amp._state import set_autocast_xla_dtype as set_autocast_xla_dtype  # noqa: E402
+from .amp._state import set_autocast_xla_enabled as set_autocast_xla_enabled  # noqa: E402
+from .amp.autocast_mode import autocast as autocast  # noqa: E402
+from .amp.grad_scaler import GradScaler as GradScaler  # noqa: E402
 from .random import default_generator as default_generator  # noqa: E402
 from .random import get_rng_state as get_rng_state  # noqa: E402
 from .random import initial_seed as initial_seed  # noqa: E402
@@ -156,7 +185,7 @@ _alias.install()
 # Submodules that are imported on first use: `import mashal` alone stays fast.
 _LAZY = frozenset(
     (
-        "__config__", "_C", "_dynamo", "_ops", "_utils", "accelerator", "amp", "autograd", "backends", "compiler",
+        "__config__", "_C", "_dynamo", "_VF", "_ops", "_utils", "accelerator", "amp", "autograd", "backends", "compiler",
         "cpu", "cuda", "distributed", "distributions", "fft", "func", "futures", "hub", "jit", "library", "linalg",
         "mps", "mtia", "nn", "optim", "profiler", "quasirandom", "return_types", "serialization", "signal", "sparse",
         "special", "testing", "types", "utils", "version", "xpu",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .. import _core
+from .. import _core, _missing
 from .._core import Tensor
 from . import graph as graph
 from ._passes import _is_checkpoint_valid as _is_checkpoint_valid
@@ -172,3 +172,5 @@ from . import functional as functional  # noqa: E402
 from .gradcheck import GradcheckError as GradcheckError  # noqa: E402
 from .gradcheck import gradcheck as gradcheck  # noqa: E402
 from .gradcheck import gradgradcheck as gradgradcheck  # noqa: E402
+
+__getattr__ = _missing.hook(__name__, ("profiler", "profiler_util"))

@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Iterable
 from typing import Any, NoReturn
 
-from .. import _core
+from .. import _core, _missing
 from .._core import Tensor
 from .._legacy_types import CUDA_TYPES as _TYPES
 from .._legacy_types import OutOfMemoryError as OutOfMemoryError
@@ -330,3 +330,6 @@ def set_rng_state_all(new_states: Iterable[Tensor]) -> None:
     """Sets the states of the generators of all devices. Raises: AssertionError if there are states, but no CUDA."""
     if list(new_states):
         _absent()
+
+
+__getattr__ = _missing.hook(__name__, ("amp",))

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from .. import _core
+from . import _autocast
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -75,6 +76,8 @@ def op(
         primitive._takes_out = takes_out  # for the stubs
         hidden = namespace is not None or name.startswith("_")
         primitives[name] = primitive
+        if name in _autocast.POLICIES:
+            primitive._set_cast_policy(_autocast.POLICIES[name])
         _add(Entry(name, primitive, function and not hidden, method and not hidden, inplace, True, fn.__module__))
         return primitive
 
@@ -101,6 +104,7 @@ def composite(
         call: Any = _with_out(fn, public) if out else fn
         if call is not fn or public != fn.__name__:
             call.__name__ = public
+        call = _autocast.cast(call, public)
         hidden = namespace is not None or public.startswith("_")
         in_place_call = _in_place(fn, public) if inplace else None
         _add(
@@ -143,12 +147,13 @@ def _with_out(fn: Callable[..., Any], name: str) -> Callable[..., Any]:
             raise
         return write_out(name, out, result)
 
+    call._names_arguments = True  # type: ignore[attr-defined]
     return call
 
 
 def checked(fn: Callable[..., Any], name: str) -> Callable[..., Any]:
     """The function that a user calls for a composite: a wrong argument is named, as primitives do."""
-    if hasattr(fn, "__wrapped__"):
+    if hasattr(fn, "_names_arguments"):
         return fn  # looks after that itself, with ``out``
 
     @functools.wraps(fn)

@@ -353,6 +353,8 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
     """
     if input.dim() == 0 or other.dim() == 0:
         return input * other
+    if input.dim() == other.dim() == 1:
+        return dot(input, other)
     if input.shape[-1] != other.shape[-1]:
         raise RuntimeError(
             f"inner: last sizes must be equal ({input.shape[-1]} vs {other.shape[-1]}), got input "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._core import Tensor
@@ -72,9 +72,12 @@ def _declare(mode: str, word: str, rank: int) -> None:
         input: {rank + 1}-D or {rank + 2}-D.
         padding: {2 * rank} amounts, from the last dimension on.
     """
-    composite(namespace="nn")(pad)
+    call = composite(namespace="nn")(pad)
+    _PADS[mode, 2 * rank] = lambda input, pads, mode: call(input, pads)
 
 
+# By mode and number of amounts: the ops that autocast knows.
+_PADS: dict[tuple[str, int], Callable[[Tensor, Any, str], Tensor]] = {}
 for _rank in (1, 2, 3):
     _declare("reflect", "reflection", _rank)
     _declare("replicate", "replication", _rank)
@@ -91,4 +94,4 @@ def pad(input: Tensor, pad: Ints, mode: str = "constant", value: Any = None) -> 
     """
     if mode == "constant":
         return constant_pad_nd(input, pad, 0 if value is None else value)
-    return _pad_by_index(input, pad, mode)
+    return _PADS.get((mode, len(pad)), _pad_by_index)(input, pad, mode)

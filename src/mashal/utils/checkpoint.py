@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import warnings
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from typing import Any
 
 from .._core import Tensor
+from ..amp._state import get_autocast_dtype, is_autocast_cache_enabled, is_autocast_enabled
+from ..amp.autocast_mode import autocast
 from ..autograd import backward
 from ..autograd._passes import _is_checkpoint_valid
 from ..autograd.function import Function
@@ -120,6 +123,13 @@ def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(t.detach().requires_grad_(t.requires_grad) if isinstance(t, Tensor) else t for t in inputs)
 
 
+def _autocast_state() -> Callable[[], AbstractContextManager[Any]]:
+    """A region with the autocast state of now."""
+    return functools.partial(
+        autocast, "cpu", get_autocast_dtype("cpu"), is_autocast_enabled("cpu"), is_autocast_cache_enabled()
+    )
+
+
 class CheckpointFunction(Function):
     """The node of ``checkpoint(..., use_reentrant=True)``."""
 
@@ -127,6 +137,7 @@ class CheckpointFunction(Function):
     def forward(ctx: Any, run_function: Callable[..., Any], preserve_rng_state: bool, *args: Any) -> Any:
         check_backward_validity(args)
         ctx.run_function = run_function
+        ctx.autocast = _autocast_state()
         ctx.rng_state = get_rng_state() if preserve_rng_state else None
         ctx.places = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
         ctx.inputs = [None if isinstance(a, Tensor) else a for a in args]
@@ -149,7 +160,7 @@ class CheckpointFunction(Function):
         with fork_rng(devices=(), enabled=ctx.rng_state is not None):
             if ctx.rng_state is not None:
                 set_rng_state(ctx.rng_state)
-            with enable_grad():
+            with enable_grad(), ctx.autocast():
                 outputs = ctx.run_function(*detached)
         if isinstance(outputs, Tensor):
             outputs = (outputs,)
@@ -194,6 +205,7 @@ class _Recomputation:
     ) -> None:
         self.function, self.args, self.kwargs, self.context = function, args, kwargs, context
         self.rng_state = get_rng_state() if preserve_rng_state else None
+        self.autocast = _autocast_state()
         self.compare, self.early_stop = compare, early_stop
         self.count = 0
         # Tensors of the last repetition by number; each is given out once, so that memory is freed on the way.
@@ -240,7 +252,7 @@ class _Recomputation:
         with fork_rng(devices=(), enabled=self.rng_state is not None):
             if self.rng_state is not None:
                 set_rng_state(self.rng_state)
-            with enable_grad(), saved_tensors_hooks(pack, lambda t: t), self.context:
+            with enable_grad(), saved_tensors_hooks(pack, lambda t: t), self.autocast(), self.context:
                 try:
                     self.function(*self.args, **self.kwargs)
                 except _Enough:

@@ -7,6 +7,7 @@ from typing import Any
 import mashal
 
 from ... import Tensor, _ops
+from ...ops._autocast import cast
 from ._activation import log_softmax
 from ._reduction import apply_reduction, check_reduction, reduction_code, resolve_reduction
 
@@ -56,7 +57,8 @@ def cross_entropy(
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     class_dim = 0 if input.dim() == 1 else 1
     if input.shape == target.shape:
-        return _cross_entropy_probabilities(input, target, weight, ignore_index, reduction, label_smoothing, class_dim)
+        call = cast(_cross_entropy_probabilities, "cross_entropy_loss")
+        return call(input, target, weight, ignore_index, reduction, label_smoothing, class_dim)
     # One pass over the scores: no tensor of log-probabilities is made or kept.
     return _ops.cross_entropy_loss(input, target, weight, reduction_code(reduction), ignore_index, label_smoothing)
 
@@ -166,6 +168,7 @@ def _rows(op: str, input: Tensor) -> Tensor:
     return input if input.dim() == 2 else input.unsqueeze(0)
 
 
+@cast
 def multi_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -204,6 +207,7 @@ def multi_margin_loss(
     return apply_reduction(loss, reduction)
 
 
+@cast
 def multilabel_margin_loss(
     input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
 ) -> Tensor:

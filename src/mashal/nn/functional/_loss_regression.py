@@ -10,6 +10,7 @@ from typing import Any
 import mashal
 
 from ... import Tensor, _ops
+from ...ops._autocast import cast
 from ._distance import pairwise_distance
 from ._reduction import apply_reduction, check_reduction, reduction_code, resolve_reduction
 
@@ -138,6 +139,7 @@ def kl_div(
     return mashal.kl_div(input, target, reduction_code(reduction), log_target=log_target)
 
 
+@cast
 def poisson_nll_loss(
     input: Tensor,
     target: Tensor,
@@ -190,6 +192,7 @@ def gaussian_nll_loss(
     return apply_reduction(loss, reduction)
 
 
+@cast
 def soft_margin_loss(
     input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
 ) -> Tensor:
@@ -199,6 +202,7 @@ def soft_margin_loss(
     return apply_reduction(-_ops.log_sigmoid(input * target), reduction)
 
 
+@cast
 def hinge_embedding_loss(
     input: Tensor,
     target: Tensor,
@@ -217,6 +221,7 @@ def hinge_embedding_loss(
     return apply_reduction(far + near, reduction)
 
 
+@cast
 def margin_ranking_loss(
     input1: Tensor,
     input2: Tensor,
@@ -236,6 +241,7 @@ def margin_ranking_loss(
     return apply_reduction((-target * (input1 - input2) + margin).clamp_min(0), reduction)
 
 
+@cast
 def cosine_embedding_loss(
     input1: Tensor,
     input2: Tensor,
@@ -289,6 +295,7 @@ def _triplet(
     return apply_reduction((margin + near - far).clamp_min(0), reduction)
 
 
+@cast
 def triplet_margin_loss(
     anchor: Tensor,
     positive: Tensor,

@@ -8,6 +8,7 @@ from typing import Any
 import mashal
 
 from ... import Tensor
+from ...ops._autocast import cast
 
 __all__ = [
     "batch_norm",
@@ -119,9 +120,13 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
         return input
     # size // 2 channels before c and (size - 1) // 2 after it; missing ones count as zero.
     amounts = [0, 0] * (ndim - 2) + [size // 2, (size - 1) // 2]
-    squares = pad(input * input, amounts)
-    window = squares.unfold(1, size, 1).mean(-1)
+    means = _channel_means if ndim == 3 else cast(_channel_means, "avg_pool3d")  # what PyTorch composes it of
+    window = means(pad(input * input, amounts), size)
     return input / window.mul(alpha).add(k).pow(beta)
+
+
+def _channel_means(squares: Tensor, size: int) -> Tensor:
+    return squares.unfold(1, size, 1).mean(-1)
 
 
 def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
