@@ -224,6 +224,9 @@ struct Loan {
     size_t index;
     uint32_t forks = fork_count(), generation = process_generation();
 
+    Loan(std::shared_ptr<SharedMapping> b, std::shared_ptr<SharedMapping> s, size_t i)
+        : block(std::move(b)), states(std::move(s)), index(i) {}
+    Loan(const Loan&) = delete;
     ~Loan() {
         if (generation != process_generation()) return;  // a copy made by fork: not ours to return
         set_block_state(*states, index, forks == fork_count() ? BlockState::Free : BlockState::Retired);
@@ -270,7 +273,7 @@ void share_storage(Storage& storage, bool named) {
 std::vector<Ref<Storage>> borrow_block(const std::shared_ptr<SharedMapping>& block,
                                        const std::shared_ptr<SharedMapping>& states, size_t index,
                                        const std::vector<Piece>& pieces) {
-    auto loan = std::make_shared<Loan>(Loan{block, states, index});
+    auto loan = std::make_shared<Loan>(block, states, index);
     std::vector<Ref<Storage>> out;
     for (const Piece& piece : pieces) {
         MASHAL_CHECK(piece.offset <= block->nbytes() && piece.nbytes <= block->nbytes() - piece.offset, "shared memory",

@@ -388,7 +388,21 @@ def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_fo
 
 
 def share_memory_(self: Tensor) -> Tensor:
-    """Moves the data to shared memory; a no-op in a single process."""
+    """Moves the storage to shared memory, where forked processes, and those it is sent to, see every change.
+
+    A no-op if it is there already, and for tensors that are not on the CPU. The storage cannot be resized from then on.
+
+    Raises:
+        RuntimeError: there is not enough shared memory.
+
+    Example:
+        >>> import mashal
+        >>> mashal.ones(2).share_memory_().is_shared()
+        True
+    """
+    from .storage import _share
+
+    _share(self)
     return self
 
 

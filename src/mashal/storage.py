@@ -11,7 +11,7 @@ from ._core import Tensor
 __all__ = ["TypedStorage", "UntypedStorage", "is_storage"]
 
 
-def _flat(kind: str, args: tuple[Any, ...], dtype: Any) -> Tensor:
+def _flat(kind: str, args: tuple[Any, ...], dtype: Any, device: Any) -> Tensor:
     """The memory of a new storage: so many elements, or those of a sequence."""
     if len(args) > 1:
         raise TypeError(f"{kind}() takes a size or a sequence, got {len(args)} arguments")
@@ -19,10 +19,24 @@ def _flat(kind: str, args: tuple[Any, ...], dtype: Any) -> Tensor:
     if isinstance(given, int):
         if given < 0:
             raise RuntimeError(f"{kind}: size must not be negative, got {given}")
-        return _core.empty((given,), None, dtype, None)
+        return _core.empty((given,), None, dtype, None if device is None else _core.device(device))
     if not isinstance(given, Sequence) or isinstance(given, str):
         raise TypeError(f"{kind}() takes a size or a sequence of numbers, not {type(given).__name__}")
-    return _core.tensor_from_data(list(given), dtype)
+    out = _core.tensor_from_data(list(given), dtype)
+    return out if device is None else out.to(device)
+
+
+def _named() -> bool:
+    """Whether new shared memory gets a name, by multiprocessing's sharing strategy."""
+    from .multiprocessing import get_sharing_strategy
+
+    return get_sharing_strategy() == "file_system"
+
+
+def _share(tensor: Tensor) -> None:
+    """Moves a tensor's storage to shared memory."""
+    if tensor.device.type == "cpu" and not _core.shared_is(tensor):
+        _core.shared_move(tensor, _named())
 
 
 class _Storage:
@@ -117,7 +131,16 @@ class _Storage:
         return False
 
     def is_shared(self) -> bool:
-        return False
+        """Whether other processes may see what is written here."""
+        return bool(_core.shared_is(self._flat))
+
+    def share_memory_(self) -> Any:
+        """Moves the memory to shared memory, together with all tensors that look at it; nothing if it is there.
+
+        It cannot be resized from then on.
+        """
+        _share(self._flat)
+        return self
 
     def pin_memory(self, device: Any = None) -> Any:
         return self
@@ -171,9 +194,7 @@ class UntypedStorage(_Storage):
     """
 
     def __init__(self, *args: Any, device: Any = None) -> None:
-        self._flat = _flat("UntypedStorage", args, _core.uint8)
-        if device is not None:
-            self._flat = self._flat.to(device)
+        self._flat = _flat("UntypedStorage", args, _core.uint8, device)
 
     @classmethod
     def _of(cls, tensor: Tensor) -> UntypedStorage:
@@ -193,6 +214,20 @@ class UntypedStorage(_Storage):
         from ._files import map_file
 
         return cls._over(_core.from_buffer(map_file(filename, shared, nbytes if size is None else size)))
+
+    @classmethod
+    def _over(cls, memory: Tensor) -> UntypedStorage:
+        """The storage whose bytes are those of a uint8 tensor."""
+        self = cls.__new__(cls)
+        self._flat = memory
+        return self
+
+    @classmethod
+    def _new_shared(cls, size: int, *, device: Any = "cpu") -> UntypedStorage:
+        """A new storage of so many bytes in shared memory."""
+        if _core.device(device).type != "cpu":
+            return cls(size, device=device)
+        return cls._over(_core.shared_create(size, _named()))
 
     @property
     def _bytes(self) -> Tensor:
@@ -235,9 +270,7 @@ class TypedStorage(_Storage):
     ) -> None:
         dtype = dtype or _core.get_default_dtype()
         if wrap_storage is None:
-            self._flat = _flat("TypedStorage", args, dtype)
-            if device is not None:
-                self._flat = self._flat.to(device)
+            self._flat = _flat("TypedStorage", args, dtype, device)
         else:
             self._flat = _elements(wrap_storage._flat, dtype)
 
@@ -248,6 +281,11 @@ class TypedStorage(_Storage):
     @property
     def dtype(self) -> Any:
         return self._flat.dtype
+
+    def _new_shared(self, size: int, *, device: Any = None) -> TypedStorage:
+        """A new storage of so many elements in shared memory."""
+        memory = UntypedStorage._new_shared(size * self.element_size(), device="cpu" if device is None else device)
+        return TypedStorage(wrap_storage=memory, dtype=self.dtype)
 
     @property
     def _untyped_storage(self) -> UntypedStorage:

@@ -248,14 +248,14 @@ def is_pinned(self: Tensor, device: Any = None) -> bool:
 
 @composite(method=True, function=False)
 def is_shared(self: Tensor) -> bool:
-    """Whether the memory is shared between processes: False, such memory is not made yet.
+    """Whether the memory is shared between processes: see ``share_memory_``.
 
     Example:
         >>> import mashal
         >>> mashal.ones(1).is_shared()
         False
     """
-    return False
+    return bool(_core.shared_is(self))
 
 
 @composite(method=True, function=False)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 import multiprocessing
+import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
-from ... import Generator, empty, int64
+from ... import Generator
+from ._base_iter import _BaseDataLoaderIter, _DatasetKind, _SingleProcessDataLoaderIter
 from ._utils.collate import default_collate, default_convert
-from ._utils.fetch import _IterableDatasetFetcher, _MapDatasetFetcher
 from ._utils.worker import get_worker_info
 from .dataset import Dataset, IterableDataset
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
@@ -18,21 +19,6 @@ from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
 __all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"]
 
 _T_co = TypeVar("_T_co", covariant=True)
-
-
-class _DatasetKind:
-    """Whether a dataset is asked by key or iterated over."""
-
-    Map = 0
-    Iterable = 1
-
-    @staticmethod
-    def create_fetcher(
-        kind: int, dataset: Any, auto_collation: bool, collate_fn: Callable[[Any], Any], drop_last: bool
-    ) -> _MapDatasetFetcher | _IterableDatasetFetcher:
-        """Return what gets the samples of a dataset of this kind."""
-        cls = _MapDatasetFetcher if kind == _DatasetKind.Map else _IterableDatasetFetcher
-        return cls(dataset, auto_collation, collate_fn, drop_last)
 
 
 class _InfiniteConstantSampler(Sampler[None]):
@@ -51,28 +37,37 @@ class DataLoader(Generic[_T_co]):
         shuffle: new random order in every pass.
         sampler: which indices, in which order; excludes ``shuffle``.
         batch_sampler: gives lists of indices; excludes ``batch_size``, ``shuffle``, ``sampler`` and ``drop_last``.
-        num_workers: number of loading processes; 0 loads in this process.
+        num_workers: number of workers that load ahead; 0 loads in this process, when a batch is asked for.
         collate_fn: makes a batch of a list of samples; :func:`default_collate` if None, or :func:`default_convert`
             without batches.
         pin_memory: copy batches to page-locked memory, where there is a device that gains from it.
         drop_last: leave out the last batch if it would be smaller.
-        timeout: seconds to wait for a loading process; 0 waits for ever.
-        worker_init_fn: called with its number in every loading process when it starts.
-        multiprocessing_context: how loading processes are started.
-        generator: source of randomness for ``shuffle`` and for the seeds of loading processes.
-        prefetch_factor: batches loaded ahead by each process.
-        persistent_workers: keep loading processes from one pass to the next.
+        timeout: seconds to wait for a batch from a worker; 0 waits for ever.
+        worker_init_fn: called with its number in every worker when it starts, after seeding.
+        multiprocessing_context: how worker processes are started: "fork", "spawn", "forkserver" or a context.
+        generator: source of randomness for ``shuffle`` and for the seeds of workers.
+        prefetch_factor: batches loaded ahead by each worker; 2 if None.
+        persistent_workers: keep workers from one pass to the next.
         pin_memory_device: deprecated.
         in_order: give batches in the sampler's order even if a later one is loaded first.
+        worker_method: "multiprocessing", or "thread" for workers that share this process: nothing is pickled, and
+            they run side by side as far as the dataset releases the interpreter lock.
 
     Raises:
         ValueError: options exclude each other or are out of range.
         TypeError: ``multiprocessing_context`` is neither a name nor a context.
-        NotImplementedError: iterating with ``num_workers > 0``.
+        RuntimeError: in iteration: a worker died or exceeded ``timeout``. An exception in a worker is raised as one of
+            its class, with the worker's traceback as its message.
 
     Note:
         Every pass draws one number from ``generator``, or the default generator, even without shuffling, as PyTorch
-        does: random numbers drawn between passes stay the same.
+        does: random numbers drawn between passes stay the same. Worker ``i`` is seeded with that number plus ``i``;
+        ``random`` and NumPy get seeds made of the same two.
+
+        Worker processes write batches into blocks of shared memory, which the loader sees without a copy; a block is
+        used again when all tensors of its batch are gone. Worker threads draw from a generator of their own with a
+        process's seed; for ``random`` and NumPy, whose global generators all threads share, they use
+        ``get_worker_info().rng``. Each thread iterates over a shallow copy of an iterable dataset.
 
     Example:
         >>> loader = DataLoader(dataset, batch_size=64, shuffle=True)  # doctest: +SKIP
@@ -112,6 +107,7 @@ class DataLoader(Generic[_T_co]):
         persistent_workers: bool = False,
         pin_memory_device: str = "",
         in_order: bool = True,
+        worker_method: str = "multiprocessing",
     ) -> None:
         if num_workers < 0:
             raise ValueError("num_workers option should be non-negative; use num_workers=0 to disable multiprocessing.")
@@ -128,6 +124,12 @@ class DataLoader(Generic[_T_co]):
             raise ValueError("prefetch_factor option should be non-negative")
         if persistent_workers and num_workers == 0:
             raise ValueError("persistent_workers option needs num_workers > 0")
+        if worker_method not in ("multiprocessing", "thread"):
+            raise ValueError(
+                f"worker_method option should be 'multiprocessing' or 'thread', but got worker_method={worker_method!r}"
+            )
+        if worker_method == "thread" and multiprocessing_context is not None:
+            raise ValueError("multiprocessing_context can only be used with worker_method='multiprocessing'")
 
         self.dataset = dataset
         self.num_workers = num_workers
@@ -138,6 +140,7 @@ class DataLoader(Generic[_T_co]):
         self.worker_init_fn = worker_init_fn
         self.multiprocessing_context = multiprocessing_context
         self.in_order = in_order
+        self.worker_method = worker_method
 
         if isinstance(dataset, IterableDataset):
             self._dataset_kind = _DatasetKind.Iterable
@@ -233,9 +236,35 @@ class DataLoader(Generic[_T_co]):
     def _get_iterator(self) -> _BaseDataLoaderIter:
         if self.num_workers == 0:
             return _SingleProcessDataLoaderIter(self)
-        raise NotImplementedError(
-            f"DataLoader: num_workers must be 0, got num_workers={self.num_workers}. "
-            "Loading in several processes is not there yet; use num_workers=0."
+        self.check_worker_number_rationality()
+        if self.worker_method == "thread":
+            from ._parallel import _ThreadDataLoaderIter
+
+            return _ThreadDataLoaderIter(self)
+        from ._processes import _MultiProcessingDataLoaderIter
+
+        return _MultiProcessingDataLoaderIter(self)
+
+    def check_worker_number_rationality(self) -> None:
+        """Warn if there are more workers than processors."""
+        if not self.num_workers:
+            return
+        checked = hasattr(os, "sched_getaffinity")
+        available = len(os.sched_getaffinity(0)) if checked else os.cpu_count()
+        if available is not None and self.num_workers <= available:
+            return
+        suggestion = (
+            "DataLoader is not able to compute a suggested max number of worker in current system."
+            if available is None
+            else f"Our suggested max number of worker in current system is {available}"
+            f"{'' if checked else ' (`cpuset` is not taken into account)'}, which is smaller than what this "
+            "DataLoader is going to create."
+        )
+        warnings.warn(
+            f"This DataLoader will create {self.num_workers} worker processes in total. {suggestion} Please be aware "
+            "that excessive worker creation might get DataLoader running slow or even freeze, lower the worker number "
+            "to avoid potential slowness/freeze if necessary.",
+            stacklevel=4,
         )
 
     def __iter__(self) -> _BaseDataLoaderIter:
@@ -255,77 +284,3 @@ class DataLoader(Generic[_T_co]):
         if self.batch_size is None:
             return length
         return length // self.batch_size if self.drop_last else -(-length // self.batch_size)
-
-
-class _BaseDataLoaderIter:
-    """One pass over a loader: what is the same however samples are loaded."""
-
-    def __init__(self, loader: DataLoader[Any]) -> None:
-        self._dataset = loader.dataset
-        self._dataset_kind = loader._dataset_kind
-        self._IterableDataset_len_called = loader._IterableDataset_len_called
-        self._auto_collation = loader._auto_collation
-        self._drop_last = loader.drop_last
-        self._index_sampler = loader._index_sampler
-        self._num_workers = loader.num_workers
-        self._timeout = loader.timeout
-        self._collate_fn = loader.collate_fn
-        if loader.pin_memory:
-            warnings.warn(
-                "'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't be "
-                "used.",
-                stacklevel=4,
-            )
-        self._pin_memory = False
-        self._sampler_iter = iter(self._index_sampler)
-        # Drawn even when no process needs a seed: the stream of random numbers must not depend on `num_workers`.
-        self._base_seed = int(empty((), dtype=int64).random_(generator=loader.generator).item())
-        self._num_yielded = 0
-
-    def __iter__(self) -> _BaseDataLoaderIter:
-        return self
-
-    def _reset(self, loader: DataLoader[Any]) -> None:
-        """Begin another pass."""
-        self._sampler_iter = iter(self._index_sampler)
-        self._num_yielded = 0
-        self._IterableDataset_len_called = loader._IterableDataset_len_called
-
-    def _next_index(self) -> Any:
-        return next(self._sampler_iter)
-
-    def _next_data(self) -> Any:
-        raise NotImplementedError
-
-    def __next__(self) -> Any:
-        data = self._next_data()
-        self._num_yielded += 1
-        promised = self._IterableDataset_len_called
-        if promised is not None and self._dataset_kind == _DatasetKind.Iterable and self._num_yielded > promised:
-            warnings.warn(
-                f"Length of IterableDataset {self._dataset} was reported to be {promised}(when accessing "
-                f"len(dataloader)), but {self._num_yielded} samples have been fetched. ",
-                stacklevel=2,
-            )
-        return data
-
-    def __len__(self) -> int:
-        return len(self._index_sampler)
-
-    def __getstate__(self) -> Any:
-        raise NotImplementedError(f"{type(self).__name__} cannot be pickled")
-
-
-class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
-    """A pass that loads in this process, each batch when it is asked for."""
-
-    def __init__(self, loader: DataLoader[Any]) -> None:
-        super().__init__(loader)
-        if self._timeout != 0:
-            raise AssertionError("_SingleProcessDataLoaderIter requires timeout == 0")
-        self._dataset_fetcher = _DatasetKind.create_fetcher(
-            self._dataset_kind, self._dataset, self._auto_collation, self._collate_fn, self._drop_last
-        )
-
-    def _next_data(self) -> Any:
-        return self._dataset_fetcher.fetch(self._next_index())

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, MutableMapping, MutableSequence, 
 from typing import Any, TypeAlias
 
 from .... import Tensor, as_tensor, float64, stack, tensor
+from . import blocks
 
 __all__ = ["collate", "default_collate", "default_collate_fn_map", "default_convert"]
 
@@ -83,8 +84,12 @@ def default_convert(data: Any) -> Any:
 
 
 def collate_tensor_fn(batch: Sequence[Tensor], *, collate_fn_map: CollateFnMap | None = None) -> Tensor:
-    """Stack tensors along a new first dimension."""
-    return stack(list(batch), 0)
+    """Stack tensors along a new first dimension; in a worker process, in shared memory."""
+    first = batch[0]
+    out = None if first.requires_grad else blocks.empty((len(batch), *first.shape), first.dtype)
+    if out is None or any(one.dtype is not first.dtype or one.requires_grad for one in batch):
+        return stack(list(batch), 0)
+    return stack(list(batch), 0, out=out)
 
 
 def collate_numpy_array_fn(batch: Sequence[Any], *, collate_fn_map: CollateFnMap | None = None) -> Any:
