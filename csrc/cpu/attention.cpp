@@ -90,6 +90,44 @@ struct Mask {
     }
 };
 
+// Dropout of probabilities: which ones are kept (batch, heads, queries, keys), and what those are multiplied by.
+template <class T>
+struct Kept {
+    const uint8_t* data = nullptr;
+    T factor = 1;
+
+    void apply(const Shape& s, T* x, int64_t ld, int64_t b, int64_t h, int64_t q0, int64_t rows, int64_t k0,
+               int64_t cols) const {
+        if (data == nullptr) return;
+        const uint8_t* at = data + ((b * s.heads + h) * s.queries + q0) * s.keys + k0;
+        if constexpr (std::is_same_v<T, float>)
+            MASHAL_SELECT(scale_kept_f32)(rows, cols, x, ld, at, s.keys, factor);
+        else
+            MASHAL_SELECT(scale_kept_f64)(rows, cols, x, ld, at, s.keys, factor);
+    }
+};
+
+// What modifies the scores and the probabilities, as the primitives' arguments give it.
+struct Options {
+    Tensor mask, kept;
+    bool causal = false;
+    double scale = 1, keep = 1;
+
+    // From five arguments in a row, the first of which is number `at`: attn_mask, kept, ..., is_causal, scale, keep.
+    Options(const Call& c, size_t at, size_t causal_at)
+        : mask(c.tensor(at)),
+          kept(c.tensor(at + 1)),
+          causal(c.flag(causal_at)),
+          scale(c.f64(causal_at + 1)),
+          keep(c.f64(causal_at + 2)) {
+        if (kept) kept = contiguous(kept);
+    }
+    template <class T>
+    Kept<T> kept_as() const {
+        return {kept ? kept.data<uint8_t>() : nullptr, T(1) / static_cast<T>(keep)};
+    }
+};
+
 // `held` keeps the mask's memory alive.
 Mask make_mask(const Tensor& mask, bool causal, IntSpan full, DType dtype, Tensor& held) {
     Mask m;
@@ -122,8 +160,8 @@ SoftmaxBackwardLoop<T>* backward_loop() {
 
 template <class T>
 void forward_block(const Shape& s, const Mask& mask, T scale, int64_t b, int64_t h, int64_t q0, const Heads<const T>& q,
-                   const Heads<const T>& k, const Heads<const T>& v, const Heads<T>& out, T* logsumexp,
-                   std::vector<T>& buffer) {
+                   const Heads<const T>& k, const Heads<const T>& v, const Kept<T>& kept, const Heads<T>& out,
+                   T* logsumexp, std::vector<T>& buffer) {
     const int64_t rows = std::min(kQueryBlock, s.queries - q0), kv = s.kv_head(h);
     buffer.resize(static_cast<size_t>(kQueryBlock * (kKeyBlock + 3)));
     T *scores = buffer.data(), *maximum = scores + kQueryBlock * kKeyBlock, *sum = maximum + kQueryBlock,
@@ -139,6 +177,7 @@ void forward_block(const Shape& s, const Mask& mask, T scale, int64_t b, int64_t
                     k.row_stride, T(0), scores, kKeyBlock);
         mask.apply(scores, kKeyBlock, b, h, q0, rows, k0, cols);
         step(rows, cols, scores, kKeyBlock, maximum, sum, rescale);
+        kept.apply(s, scores, kKeyBlock, b, h, q0, rows, k0, cols);
         if (k0 > 0)
             for (int64_t r = 0; r < rows; r++)
                 if (rescale[r] != T(1))
@@ -158,29 +197,30 @@ void forward_block(const Shape& s, const Mask& mask, T scale, int64_t b, int64_t
 int64_t dealt(int64_t i, int64_t n) { return i % 2 == 0 ? i / 2 : n - 1 - i / 2; }
 
 template <class T>
-void run_forward(Call& c, const Tensor& qt, const Tensor& kt, const Tensor& vt, const Tensor& out_t,
+void run_forward(const Options& o, const Tensor& qt, const Tensor& kt, const Tensor& vt, const Tensor& out_t,
                  const Tensor& lse_t) {
     const Shape s(qt, kt, vt);
     Tensor held;
     const int64_t full[4] = {s.batch, s.heads, s.queries, s.keys};
-    const Mask mask = make_mask(c.tensor(3), c.flag(4), full, qt.dtype(), held);
+    const Mask mask = make_mask(o.mask, o.causal, full, qt.dtype(), held);
+    const Kept<T> kept = o.kept_as<T>();
     const auto q = heads<const T>(qt), k = heads<const T>(kt), v = heads<const T>(vt);
     const auto out = heads<T>(out_t);
     T* lse = lse_t.data<T>();
-    const T scale = static_cast<T>(c.f64(5));
+    const T scale = static_cast<T>(o.scale);
     const int64_t blocks = (s.queries + kQueryBlock - 1) / kQueryBlock;
     AllowThreads threads(s.batch * s.heads * s.queries * s.keys > kGrain);
     parallel_for(0, s.batch * s.heads * blocks, 1, [&](int64_t begin, int64_t end) {
         std::vector<T> buffer;
         for (int64_t i = begin; i < end; i++) {
             const int64_t head = i / blocks, q0 = dealt(i % blocks, blocks) * kQueryBlock;
-            forward_block(s, mask, scale, head / s.heads, head % s.heads, q0, q, k, v, out, lse + head * s.queries + q0,
-                          buffer);
+            forward_block(s, mask, scale, head / s.heads, head % s.heads, q0, q, k, v, kept, out,
+                          lse + head * s.queries + q0, buffer);
         }
     });
 }
 
-void check(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask) {
+void check(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, const Tensor& kept) {
     const char* op = "scaled_dot_product_attention";
     auto got = [&](const char* rule) {
         raise_error(ErrorKind::Runtime, op, rule, ", got query ", text(q), ", key ", text(k), " and value ", text(v),
@@ -194,11 +234,15 @@ void check(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask
         got("heads of query must be a multiple of the heads of key and value");
     if (q.size(3) != k.size(3)) got("query and key must have the same last size");
     if (k.size(2) != v.size(2)) got("key and value must have the same sequence length");
+    const IntVec full{q.size(0), q.size(1), q.size(2), k.size(2)};
+    if (kept) {
+        check_shape(op, "kept", kept, full);
+        check_dtype(op, "kept", kept, DType::Bool);
+    }
     if (!mask) return;
     MASHAL_CHECK(mask.dtype() == DType::Bool || mask.dtype() == q.dtype(), op,
                  "attn_mask must be bool or have query's dtype, got attn_mask ", text(mask), " and query ", text(q),
                  ".");
-    const IntVec full{q.size(0), q.size(1), q.size(2), k.size(2)};
     MASHAL_CHECK(equal(broadcast_shapes(op, mask.sizes(), full), full), op, "attn_mask must broadcast to ",
                  shape_text(full), ", got attn_mask ", text(mask), ".");
 }
@@ -210,29 +254,34 @@ IntVec merged_strides(int64_t heads, int64_t length, int64_t width) {
 
 void attention_shape(Call& c) {
     const Tensor q = c.tensor(0), k = c.tensor(1), v = c.tensor(2);
-    check(q, k, v, c.tensor(3));
+    check(q, k, v, c.tensor(3), c.tensor(4));
     const IntVec sizes{q.size(0), q.size(1), q.size(2), v.size(3)};
     c.specs.push_back({sizes, q.dtype(), q.device(), merged_strides(q.size(1), q.size(2), v.size(3))});
     const IntVec rows{q.size(0), q.size(1), q.size(2)};
     c.result(rows, compute_dtype(q.dtype()), q.device());
 }
 
-void attention_kernel(Call& c) {
-    const DType dtype = compute_dtype(c.tensor(0).dtype());
-    const Tensor q = prepared(c.tensor(0), dtype), k = prepared(c.tensor(1), dtype), v = prepared(c.tensor(2), dtype);
-    const Tensor out =
-        dtype == c.out[0].dtype() ? c.out[0] : empty_strided(c.out[0].sizes(), c.out[0].strides(), dtype);
-    if (c.out[0].numel() == 0 && c.out[1].numel() == 0) return;
+void forward_into(const Options& options, const Tensor& query, const Tensor& key, const Tensor& value,
+                  const Tensor& result, const Tensor& logsumexp) {
+    if (result.numel() == 0 && logsumexp.numel() == 0) return;
+    const DType dtype = compute_dtype(query.dtype());
+    const Tensor q = prepared(query, dtype), k = prepared(key, dtype), v = prepared(value, dtype);
+    const Tensor out = dtype == result.dtype() ? result : empty_strided(result.sizes(), result.strides(), dtype);
     visit_floating("scaled_dot_product_attention", dtype,
-                   [&](auto zero) { run_forward<decltype(zero)>(c, q, k, v, out, c.out[1]); });
-    if (!out.is_same(c.out[0])) copy_into(c.out[0], out);
+                   [&](auto zero) { run_forward<decltype(zero)>(options, q, k, v, out, logsumexp); });
+    if (!out.is_same(result)) copy_into(result, out);
 }
 
-// ---- backward: (grad, query, key, value, attn_mask, out, logsumexp, is_causal, scale) ----
+void attention_kernel(Call& c) {
+    forward_into(Options(c, 3, 5), c.tensor(0), c.tensor(1), c.tensor(2), c.out[0], c.out[1]);
+}
+
+// ---- backward ----
 template <class T>
 struct BackwardTask {
     Shape shape;
     Mask mask;
+    Kept<T> kept;
     T scale;
     Heads<const T> q, k, v, out, grad;
     const T* logsumexp;
@@ -269,7 +318,9 @@ void backward_head(const BackwardTask<T>& t, int64_t b, int64_t kv, std::vector<
                 t.mask.apply(p, ld, b, h, q0, rows, k0, cols);
                 gemm_serial(false, true, rows, cols, s.value_width, T(1), t.grad.at(b, h, q0), t.grad.row_stride,
                             t.v.at(b, kv, k0), t.v.row_stride, T(0), dp, ld);
+                t.kept.apply(s, dp, ld, b, h, q0, rows, k0, cols);
                 loop(rows, cols, p, dp, ld, lse + q0, delta + q0, t.scale);
+                t.kept.apply(s, p, ld, b, h, q0, rows, k0, cols);
                 gemm_serial(true, false, cols, s.value_width, rows, T(1), p, ld, t.grad.at(b, h, q0), t.grad.row_stride,
                             T(1), t.gv.at(b, kv, k0), t.gv.row_stride);
                 gemm_serial(true, false, cols, s.width, rows, T(1), dp, ld, t.q.at(b, h, q0), t.q.row_stride, T(1),
@@ -281,14 +332,19 @@ void backward_head(const BackwardTask<T>& t, int64_t b, int64_t kv, std::vector<
     }
 }
 
+void check_results(std::string_view op, const Tensor& q, const Tensor& v, const Tensor& grad, const Tensor& out,
+                   const Tensor& logsumexp) {
+    const IntVec sizes{q.size(0), q.size(1), q.size(2), v.size(3)}, rows{q.size(0), q.size(1), q.size(2)};
+    check_shape(op, "grad", grad, sizes);
+    check_shape(op, "out", out, sizes);
+    check_shape(op, "logsumexp", logsumexp, rows);
+    check_dtype(op, "logsumexp", logsumexp, compute_dtype(q.dtype()));
+}
+
 void backward_shape(Call& c) {
     const Tensor q = c.tensor(1), k = c.tensor(2), v = c.tensor(3);
-    check(q, k, v, c.tensor(4));
-    const IntVec sizes{q.size(0), q.size(1), q.size(2), v.size(3)}, rows{q.size(0), q.size(1), q.size(2)};
-    check_shape(c.name(), "grad", c.tensor(0), sizes);
-    check_shape(c.name(), "out", c.tensor(5), sizes);
-    check_shape(c.name(), "logsumexp", c.tensor(6), rows);
-    check_dtype(c.name(), "logsumexp", c.tensor(6), compute_dtype(q.dtype()));
+    check(q, k, v, c.tensor(4), c.tensor(5));
+    check_results(c.name(), q, v, c.tensor(0), c.tensor(6), c.tensor(7));
     for (size_t i = 1; i <= 3; i++) c.result_like(c.tensor(i));
 }
 
@@ -298,21 +354,23 @@ Tensor writable(const Tensor& t, DType dtype) {
     return fits ? t : empty(t.sizes(), dtype);
 }
 
-void backward_kernel(Call& c) {
-    const DType dtype = compute_dtype(c.tensor(1).dtype());
-    const Tensor grad = prepared(c.tensor(0), dtype), q = prepared(c.tensor(1), dtype),
-                 k = prepared(c.tensor(2), dtype);
-    const Tensor v = prepared(c.tensor(3), dtype), out = prepared(c.tensor(5), dtype), lse = contiguous(c.tensor(6));
-    const Tensor gq = writable(c.out[0], dtype), gk = writable(c.out[1], dtype), gv = writable(c.out[2], dtype);
+// `saved` is grad, query, key, value, out, logsumexp.
+void backward_into(const Options& options, const Tensor (&saved)[6], const Tensor& grad_query, const Tensor& grad_key,
+                   const Tensor& grad_value) {
+    const DType dtype = compute_dtype(saved[1].dtype());
+    const Tensor grad = prepared(saved[0], dtype), q = prepared(saved[1], dtype), k = prepared(saved[2], dtype);
+    const Tensor v = prepared(saved[3], dtype), out = prepared(saved[4], dtype), lse = contiguous(saved[5]);
+    const Tensor gq = writable(grad_query, dtype), gk = writable(grad_key, dtype), gv = writable(grad_value, dtype);
     const Shape s(q, k, v);
     const int64_t full[4] = {s.batch, s.heads, s.queries, s.keys};
     Tensor held;
-    const Mask mask = make_mask(c.tensor(4), c.flag(7), full, dtype, held);
+    const Mask mask = make_mask(options.mask, options.causal, full, dtype, held);
     visit_floating("scaled_dot_product_attention", dtype, [&](auto zero) {
         using T = decltype(zero);
         const BackwardTask<T> task{s,
                                    mask,
-                                   static_cast<T>(c.f64(8)),
+                                   options.kept_as<T>(),
+                                   static_cast<T>(options.scale),
                                    heads<const T>(q),
                                    heads<const T>(k),
                                    heads<const T>(v),
@@ -328,13 +386,68 @@ void backward_kernel(Call& c) {
             for (int64_t i = begin; i < end; i++) backward_head(task, i / s.kv_heads, i % s.kv_heads, buffer);
         });
     });
-    if (!gq.is_same(c.out[0])) copy_into(c.out[0], gq);
-    if (!gk.is_same(c.out[1])) copy_into(c.out[1], gk);
-    if (!gv.is_same(c.out[2])) copy_into(c.out[2], gv);
+    if (!gq.is_same(grad_query)) copy_into(grad_query, gq);
+    if (!gk.is_same(grad_key)) copy_into(grad_key, gk);
+    if (!gv.is_same(grad_value)) copy_into(grad_value, gv);
+}
+
+// (grad, query, key, value, attn_mask, kept, out, logsumexp, is_causal, scale, keep)
+void backward_kernel(Call& c) {
+    const Tensor saved[6] = {c.tensor(0), c.tensor(1), c.tensor(2), c.tensor(3), c.tensor(6), c.tensor(7)};
+    backward_into(Options(c, 4, 8), saved, c.out[0], c.out[1], c.out[2]);
+}
+
+// ---- query, key and value as one tensor (3, B, H, L, E), the result of one projection ----
+Tensor part(const Tensor& packed, int64_t i) {
+    const IntVec &sizes = packed.sizes(), &strides = packed.strides();
+    return alias(packed, {sizes.begin() + 1, sizes.end()}, {strides.begin() + 1, strides.end()},
+                 packed->offset + i * strides[0]);
+}
+
+void check_packed(const Tensor& packed, const Tensor& mask, const Tensor& kept) {
+    MASHAL_CHECK(packed.dim() == 5 && packed.size(0) == 3, "_packed_attention", "packed must be (3, B, H, L, E), got ",
+                 text(packed), ".");
+    check(part(packed, 0), part(packed, 1), part(packed, 2), mask, kept);
+}
+
+void packed_shape(Call& c) {
+    const Tensor packed = c.tensor(0);
+    check_packed(packed, c.tensor(1), c.tensor(2));
+    const int64_t batch = packed.size(1), heads = packed.size(2), length = packed.size(3), width = packed.size(4);
+    IntVec strides = merged_strides(heads, length, width);
+    if (c.flag(6)) {  // memory order (L, B, H, E)
+        strides[0] = heads * width;
+        strides[2] = batch * heads * width;
+    }
+    c.specs.push_back({{batch, heads, length, width}, packed.dtype(), packed.device(), strides});
+    c.result(IntVec{batch, heads, length}, compute_dtype(packed.dtype()), packed.device());
+}
+
+void packed_kernel(Call& c) {
+    const Tensor packed = c.tensor(0);
+    forward_into(Options(c, 1, 3), part(packed, 0), part(packed, 1), part(packed, 2), c.out[0], c.out[1]);
+}
+
+// (grad, packed, attn_mask, kept, out, logsumexp, is_causal, scale, keep)
+void packed_backward_shape(Call& c) {
+    const Tensor packed = c.tensor(1);
+    check_packed(packed, c.tensor(2), c.tensor(3));
+    check_results(c.name(), part(packed, 0), part(packed, 2), c.tensor(0), c.tensor(4), c.tensor(5));
+    c.result_like(packed);
+}
+
+void packed_backward_kernel(Call& c) {
+    const Tensor packed = c.tensor(1), &out = c.out[0];
+    if (out.numel() == 0) return;
+    const Tensor saved[6] = {c.tensor(0), part(packed, 0), part(packed, 1), part(packed, 2), c.tensor(4), c.tensor(5)};
+    backward_into(Options(c, 2, 6), saved, part(out, 0), part(out, 1), part(out, 2));
 }
 
 const OpRegistration r_attention{"_attention", {.shape = attention_shape, .kernel = attention_kernel}};
 const OpRegistration r_backward{"_attention_backward", {.shape = backward_shape, .kernel = backward_kernel}};
+const OpRegistration r_packed{"_packed_attention", {.shape = packed_shape, .kernel = packed_kernel}};
+const OpRegistration r_packed_backward{"_packed_attention_backward",
+                                       {.shape = packed_backward_shape, .kernel = packed_backward_kernel}};
 
 }  // namespace
 }  // namespace mashal

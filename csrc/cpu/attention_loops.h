@@ -14,8 +14,13 @@ using SoftmaxStepLoop = void(int64_t rows, int64_t cols, T* scores, int64_t ld, 
 template <class T>
 using SoftmaxBackwardLoop = void(int64_t rows, int64_t cols, T* scores, T* grad, int64_t ld, const T* logsumexp,
                                  const T* delta, T scale);
+// Multiplies by factor where kept is set and by 0 elsewhere; kept has row distance kept_ld.
+template <class T>
+using ScaleKeptLoop = void(int64_t rows, int64_t cols, T* x, int64_t ld, const uint8_t* kept, int64_t kept_ld,
+                           T factor);
 
 MASHAL_FOR_EACH_ISA(SoftmaxStepLoop<float> softmax_step_f32; SoftmaxStepLoop<double> softmax_step_f64;
-                    SoftmaxBackwardLoop<float> softmax_backward_f32; SoftmaxBackwardLoop<double> softmax_backward_f64;)
+                    SoftmaxBackwardLoop<float> softmax_backward_f32; SoftmaxBackwardLoop<double> softmax_backward_f64;
+                    ScaleKeptLoop<float> scale_kept_f32; ScaleKeptLoop<double> scale_kept_f64;)
 
 }  // namespace mashal

@@ -68,6 +68,15 @@ void softmax_backward(int64_t rows, int64_t cols, T* scores, T* grad, int64_t ld
     }
 }
 
+template <class T>
+void scale_kept(int64_t rows, int64_t cols, T* x, int64_t ld, const uint8_t* kept, int64_t kept_ld, T factor) {
+    for (int64_t r = 0; r < rows; r++) {
+        T* __restrict row = x + r * ld;
+        const uint8_t* __restrict keep = kept + r * kept_ld;
+        for (int64_t j = 0; j < cols; j++) row[j] *= keep[j] != 0 ? factor : T(0);
+    }
+}
+
 }  // namespace
 
 void softmax_step_f32(int64_t rows, int64_t cols, float* scores, int64_t ld, float* maximum, float* sum,
@@ -85,6 +94,14 @@ void softmax_backward_f32(int64_t rows, int64_t cols, float* scores, float* grad
 void softmax_backward_f64(int64_t rows, int64_t cols, double* scores, double* grad, int64_t ld, const double* logsumexp,
                           const double* delta, double scale) {
     softmax_backward(rows, cols, scores, grad, ld, logsumexp, delta, scale);
+}
+void scale_kept_f32(int64_t rows, int64_t cols, float* x, int64_t ld, const uint8_t* kept, int64_t kept_ld,
+                    float factor) {
+    scale_kept(rows, cols, x, ld, kept, kept_ld, factor);
+}
+void scale_kept_f64(int64_t rows, int64_t cols, double* x, int64_t ld, const uint8_t* kept, int64_t kept_ld,
+                    double factor) {
+    scale_kept(rows, cols, x, ld, kept, kept_ld, factor);
 }
 
 }  // namespace mashal::MASHAL_ISA

@@ -4,10 +4,12 @@
 
 from . import (
     _activation,
+    _attention,
     _distance,
     _dropout,
     _embedding,
     _linear,
+    _linear_cross_entropy,
     _loss_classification,
     _loss_regression,
     _normalization,
@@ -17,10 +19,12 @@ from . import (
     _vision,
 )
 from ._activation import *
+from ._attention import *
 from ._distance import *
 from ._dropout import *
 from ._embedding import *
 from ._linear import *
+from ._linear_cross_entropy import *
 from ._loss_classification import *
 from ._loss_regression import *
 from ._normalization import *
@@ -31,10 +35,12 @@ from ._vision import *
 
 __all__ = []
 __all__ += _activation.__all__
+__all__ += _attention.__all__
 __all__ += _distance.__all__
 __all__ += _dropout.__all__
 __all__ += _embedding.__all__
 __all__ += _linear.__all__
+__all__ += _linear_cross_entropy.__all__
 __all__ += _loss_classification.__all__
 __all__ += _loss_regression.__all__
 __all__ += _normalization.__all__

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import mashal
 
 from ... import Tensor
-from ..parameter import Parameter
+from ..parameter import Parameter, is_lazy
 
 T = TypeVar("T", bound="_MovingMixin")
 
@@ -51,7 +51,9 @@ class _MovingMixin:
                 else:
                     owner.grad = new_grad.requires_grad_(grad.requires_grad)
         for key, buf in self._buffers.items():
-            if buf is not None:
+            if is_lazy(buf):
+                buf.data = fn(buf)  # type: ignore[union-attr]
+            elif buf is not None:
                 self._buffers[key] = fn(buf)
         return self
 

@@ -14,7 +14,7 @@ import mashal
 
 from ... import Tensor
 from ...utils.hooks import RemovableHandle
-from ..parameter import Parameter
+from ..parameter import Parameter, is_lazy
 
 _EXTRA_STATE_KEY = "_extra_state"
 
@@ -266,6 +266,8 @@ class _StateMixin:
                     f"checkpoint but received {type(value)}"
                 )
                 continue
+            if is_lazy(param) and is_lazy(value):
+                continue  # neither has values
             # Scalars were once saved as one-element vectors.
             if len(param.shape) == 0 and len(value.shape) == 1 and value.shape[0] == 1:
                 value = value[0]

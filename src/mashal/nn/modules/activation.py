@@ -12,6 +12,7 @@ from .. import functional as F
 from .. import init
 from ..parameter import Parameter
 from .module import Module
+from .multihead import MultiheadAttention as MultiheadAttention  # noqa: PLC0414 (where PyTorch has it)
 
 __all__ = [
     "CELU",
