@@ -59,6 +59,8 @@ _ROOMS = (
     "decompositions",
     "solvers",
     "linalg",
+    "spectral",
+    "short_time",
 )
 for _room in _ROOMS:
     import_module(f"{__name__}.{_room}")

@@ -1,0 +1,5 @@
+"""Signal processing: PyTorch's ``torch.signal``."""
+
+from . import windows as windows
+
+__all__ = ["windows"]
