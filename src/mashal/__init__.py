@@ -64,6 +64,7 @@ no_grad = _grad_mode.no_grad
 set_grad_enabled = _grad_mode.set_grad_enabled
 
 from . import _tensor, ops, overrides  # noqa: E402
+from ._compile import compile as compile  # noqa: E402
 from ._dtype_info import finfo as finfo  # noqa: E402
 from ._dtype_info import iinfo as iinfo  # noqa: E402
 from ._legacy_types import TYPES as _TYPES  # noqa: E402
@@ -86,6 +87,22 @@ from ._settings import set_default_device as set_default_device  # noqa: E402
 from ._settings import set_deterministic_debug_mode as set_deterministic_debug_mode  # noqa: E402
 from ._settings import set_float32_matmul_precision as set_float32_matmul_precision  # noqa: E402
 from ._settings import use_deterministic_algorithms as use_deterministic_algorithms  # noqa: E402
+from ._symbolic import SymBool as SymBool  # noqa: E402
+from ._symbolic import SymFloat as SymFloat  # noqa: E402
+from ._symbolic import SymInt as SymInt  # noqa: E402
+from ._symbolic import check as _check  # noqa: E402, F401
+from ._symbolic import check_index as _check_index  # noqa: E402, F401
+from ._symbolic import check_is_size as _check_is_size  # noqa: E402, F401
+from ._symbolic import check_not_implemented as _check_not_implemented  # noqa: E402, F401
+from ._symbolic import check_type as _check_type  # noqa: E402, F401
+from ._symbolic import check_value as _check_value  # noqa: E402, F401
+from ._symbolic import sym_float as sym_float  # noqa: E402
+from ._symbolic import sym_int as sym_int  # noqa: E402
+from ._symbolic import sym_ite as sym_ite  # noqa: E402
+from ._symbolic import sym_max as sym_max  # noqa: E402
+from ._symbolic import sym_min as sym_min  # noqa: E402
+from ._symbolic import sym_not as sym_not  # noqa: E402
+from ._symbolic import sym_sum as sym_sum  # noqa: E402
 from ._tensor import as_tensor as as_tensor  # noqa: E402
 from ._tensor import asarray as asarray  # noqa: E402
 from ._tensor import from_dlpack as from_dlpack  # noqa: E402
@@ -187,8 +204,8 @@ _LAZY = frozenset(
     (
         "__config__", "_C", "_dynamo", "_VF", "_ops", "_utils", "accelerator", "amp", "autograd", "backends", "compiler",
         "cpu", "cuda", "distributed", "distributions", "fft", "func", "futures", "hub", "jit", "library", "linalg",
-        "mps", "mtia", "nn", "optim", "profiler", "quasirandom", "return_types", "serialization", "signal", "sparse",
-        "special", "testing", "types", "utils", "version", "xpu",
+        "mps", "mtia", "multiprocessing", "nn", "optim", "profiler", "quasirandom", "return_types", "serialization",
+        "signal", "sparse", "special", "testing", "types", "utils", "version", "xpu",
     )
 )  # fmt: skip
 

@@ -1,5 +1,6 @@
 """The libraries behind the kernels: which there are, and their switches."""
 
+from . import cpu as cpu
 from . import cuda as cuda
 from . import cudnn as cudnn
 from . import mkl as mkl

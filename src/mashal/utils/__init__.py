@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from .. import _missing
 from ._swap import swap_tensors as swap_tensors
+from .backend_registration import generate_methods_for_privateuse1_backend as generate_methods_for_privateuse1_backend
+from .backend_registration import rename_privateuse1_backend as rename_privateuse1_backend
 
 # Imported on first use, so that `torch.utils.data` needs no import of its own.
 _LAZY = frozenset(
