@@ -205,10 +205,10 @@ def test_stft_and_istft(kwargs, with_window, dtype):
             rest = {k: v for k, v in kwargs.items() if k != "pad_mode"}
             if dtype == "complex64":
                 rest["onesided"] = False
-            for length in (None, 30, 33):
-                back.append(
-                    t.istft(spectrum, window=window, length=length, return_complex=dtype == "complex64", **rest)
-                )
+            back += [
+                t.istft(spectrum, window=window, length=length, return_complex=dtype == "complex64", **rest)
+                for length in (None, 30, 33)
+            ]
         half = len(back) // 2
         for a, b in zip(back[:half], back[half:], strict=True):
             same(a, b)

@@ -15,8 +15,8 @@ from ._registry import composite, op
 Ints = Sequence[int]
 
 # NumPy's names of the three factors, for a forward and for an inverse transform.
-_FORWARD = ("backward", "ortho", "forward")
-_INVERSE = ("forward", "ortho", "backward")
+_FORWARD: tuple[Any, ...] = ("backward", "ortho", "forward")
+_INVERSE: tuple[Any, ...] = ("forward", "ortho", "backward")
 
 
 def _as_tensor(array: Any, dtype: Any) -> Tensor:
@@ -154,9 +154,7 @@ def _promoted(name: str, input: Any, to_complex: bool) -> Tensor:
 def _real_only(name: str, input: Tensor) -> None:
     if input.dtype.is_complex:
         word = "ComplexFloat" if input.dtype == _core.complex64 else "ComplexDouble"
-        raise RuntimeError(
-            f"{name} expects a real input tensor, but got {word}. Use {name.lstrip('ih')}'s complex form."
-        )
+        raise RuntimeError(f"{name} expects a real input tensor, but got {word}. Use fft or ifft.")
 
 
 def _wrap(name: str, dim: int, ndim: int) -> int:
