@@ -3,6 +3,7 @@
 
 #include "core/allocator.h"
 #include "core/parallel.h"
+#include "cpu/pointwise_loops.h"
 #include "python/common.h"
 
 namespace nb = nanobind;
@@ -138,6 +139,7 @@ NB_MODULE(_core, m) {
         if (n <= 0) raise_error(ErrorKind::Runtime, "set_num_threads", "expects a positive integer, got ", n);
         set_num_threads(n);
     });
+    m.def("active_isa", &active_isa, "The instruction set of the kernels: baseline, avx2 or avx512.");
     m.def("empty_cache", &empty_memory_cache, "Returns cached CPU memory to the system.");
     m.def("reset_peak_memory", &reset_peak_memory);
     m.def("memory_stats", [] {
