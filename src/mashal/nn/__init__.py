@@ -20,6 +20,7 @@ from .modules.multihead import *
 from .modules.normalization import *
 from .modules.padding import *
 from .modules.pooling import *
+from .modules.rnn import *
 from .modules.shaping import *
 from .modules.sparse import *
 from .modules.transformer import *

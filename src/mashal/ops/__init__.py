@@ -55,6 +55,7 @@ _ROOMS = (
     "sampling",
     "dropout",
     "attention",
+    "recurrent",
     "optimizers",
     "decompositions",
     "solvers",

@@ -19,6 +19,7 @@ from . import (
     normalization,
     padding,
     pooling,
+    rnn,
     shaping,
     sparse,
     transformer,
@@ -41,6 +42,7 @@ from .multihead import *
 from .normalization import *
 from .padding import *
 from .pooling import *
+from .rnn import *
 from .shaping import *
 from .sparse import *
 from .transformer import *
@@ -63,6 +65,7 @@ __all__ += multihead.__all__
 __all__ += normalization.__all__
 __all__ += padding.__all__
 __all__ += pooling.__all__
+__all__ += rnn.__all__
 __all__ += shaping.__all__
 __all__ += sparse.__all__
 __all__ += transformer.__all__
