@@ -45,7 +45,6 @@ class ExceptionWrapper:
             raise self.exc_type(message=message)
         try:
             exception = self.exc_type(message)
-        except Exception:
-            # A class that wants other arguments.
+        except Exception:  # noqa: BLE001 - a class that wants other arguments
             raise RuntimeError(message) from None
         raise exception

@@ -13,6 +13,7 @@ from . import _core
 
 __all__ = ["fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]
 
+# The process's; the functions below ask for that of the calling thread, which a data-loading thread has for itself.
 default_generator = _core.default_generator()
 
 
@@ -26,29 +27,29 @@ def manual_seed(seed: Any) -> Any:
         >>> bool(a == b)
         True
     """
-    return default_generator.manual_seed(int(seed))
+    return _core.default_generator().manual_seed(int(seed))
 
 
 def seed() -> int:
     """Restarts the default stream from a seed of the operating system, and returns that seed."""
-    value: int = default_generator.seed()
+    value: int = _core.default_generator().seed()
     return value
 
 
 def initial_seed() -> int:
     """The seed that the default stream was started from."""
-    value: int = default_generator.initial_seed()
+    value: int = _core.default_generator().initial_seed()
     return value
 
 
 def get_rng_state() -> Any:
     """The state of the default stream: a uint8 tensor that ``set_rng_state`` takes."""
-    return default_generator.get_state()
+    return _core.default_generator().get_state()
 
 
 def set_rng_state(new_state: Any) -> None:
     """Continues the default stream from a state that ``get_rng_state`` returned, here or in PyTorch."""
-    default_generator.set_state(new_state)
+    _core.default_generator().set_state(new_state)
 
 
 def _backend(device_type: str) -> Any:

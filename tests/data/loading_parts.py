@@ -32,35 +32,5 @@ class Slow(data.Dataset):
 
 def name_seed(worker_id):
     info = data.get_worker_info()
-    assert info.id == worker_id and info.seed == mashal.initial_seed()
-
-
-def double(queue_in, queue_out):
-    while (item := queue_in.get()) is not None:
-        item.mul_(2)
-        queue_out.put(item)
-        del item
-
-
-def fill(tensor, value):
-    tensor.fill_(value)
-
-
-def fail(index, how):
-    if index == 1:
-        if how == "raise":
-            raise ValueError("broken on purpose")
-        if how == "exit":
-            os._exit(7)
-        os.kill(os.getpid(), 9)
-    time.sleep(0.2 if how == "raise" else 20)
-
-
-def total(tensor):
-    return tensor.sum()
-
-
-def train(model, steps):
-    for _ in range(steps):
-        for p in model.parameters():
-            p.data.add_(1)
+    assert info.id == worker_id
+    assert info.seed == mashal.initial_seed()

@@ -182,10 +182,6 @@ def test_iterators_cannot_be_pickled(lib):
         pickle.dumps(iter(lib.utils.data.DataLoader(range(4))))
 
 
-def test_loading_processes():
-    with pytest.raises(NotImplementedError, match="num_workers must be 0, got num_workers=2"):
-        iter(mashal.utils.data.DataLoader(range(4), num_workers=2))
-
 
 @each
 def test_pin_memory_warns_without_a_device(lib):

@@ -45,7 +45,7 @@ def randoms(lib, count=11):
                 "seed": lib.initial_seed(),
                 "lib": lib.rand(2),
                 "random": random.random(),
-                "numpy": np.random.rand(2),
+                "numpy": np.random.rand(2),  # noqa: NPY002 - the global stream is what is tested
                 "threads": lib.get_num_threads(),
             }
 
@@ -138,7 +138,8 @@ def test_length_warning(method):
             warnings.simplefilter("always")
             list(loader)
         messages.append([str(w.message) for w in seen])
-    assert messages[0] == messages[1] and len(messages[0]) == 2
+    assert messages[0] == messages[1]
+    assert len(messages[0]) == 2
 
 
 @METHODS
@@ -185,7 +186,7 @@ def test_unpicklable_dataset():
 # ---- exceptions ----
 
 
-class TwoArguments(Exception):
+class TwoArgumentsError(Exception):
     def __init__(self, a, b):
         super().__init__(a, b)
 
@@ -195,54 +196,68 @@ def _key():
 
 
 def _two():
-    raise TwoArguments(1, 2)
+    raise TwoArgumentsError(1, 2)
 
 
 def _value():
     raise ValueError("wrong value")
 
 
-@pytest.mark.parametrize("place", ["getitem", "init", "collate", "iter"])
-@pytest.mark.parametrize("error", [_key, _two, _value], ids=["KeyError", "two", "ValueError"])
-def test_exceptions(error, place):
-    seen = []
-    for lib in LIBS:
+def failing(lib, place, error, **options):
+    class Map(lib.utils.data.Dataset):
+        def __getitem__(self, index):
+            return error() if place == "getitem" and index == 1 else index
 
-        class Map(lib.utils.data.Dataset):
-            def __getitem__(self, index):
-                return error() if place == "getitem" and index == 1 else index
+        def __len__(self):
+            return 3
 
-            def __len__(self):
-                return 3
-
-        class Stream(lib.utils.data.IterableDataset):
-            def __iter__(self):
-                error()
-
-        def call(*_):
+    class Stream(lib.utils.data.IterableDataset):
+        def __iter__(self):
             error()
 
-        loader = lib.utils.data.DataLoader(
-            Stream() if place == "iter" else Map(),
-            num_workers=1,
-            worker_init_fn=call if place == "init" else None,
-            collate_fn=call if place == "collate" else None,
-        )
+    def call(*_):
+        error()
+
+    return lib.utils.data.DataLoader(
+        Stream() if place == "iter" else Map(),
+        num_workers=1,
+        worker_init_fn=call if place == "init" else None,
+        collate_fn=call if place == "collate" else None,
+        **options,
+    )
+
+
+@pytest.mark.parametrize("error", [_key, _two, _value], ids=["KeyError", "two", "ValueError"])
+def test_exceptions(error):
+    seen = []
+    for lib in LIBS:
         caught = []
-        iterator = iter(loader)
-        for _ in range(3):
+        iterator = iter(failing(lib, "getitem", error))
+        for _ in range(4):
             try:
                 caught.append(next(iterator).tolist())
             except StopIteration:
                 caught.append("end")
-            except Exception as e:
+            except Exception as e:  # noqa: BLE001
                 lines = str(e).splitlines()
-                caught.append((type(e), lines[:2], lines[-1]))
-                assert "in " + error.__name__ in str(e)
-            if place != "getitem":
-                break
+                caught.append((type(e), lines[:2], lines[-1], "in " + error.__name__ in str(e)))
         seen.append(caught)
     assert seen[0] == seen[1]
+    assert seen[0][0] == [0]
+    assert seen[0][2:] == [[2], "end"]
+
+
+@METHODS
+@pytest.mark.parametrize("persistent", [False, True])
+@pytest.mark.parametrize("place", ["init", "collate", "iter"])
+def test_exceptions_elsewhere(place, persistent, method):
+    loader = failing(mashal, place, _value, worker_method=method, persistent_workers=persistent)
+    kind = "process" if method == "multiprocessing" else "thread"
+    for _ in range(2):
+        with pytest.raises(ValueError, match=rf"(?s)Caught ValueError in DataLoader worker {kind} 0\..*in _value"):
+            next(iter(loader))
+        if place == "init":
+            break
 
 
 def test_exception_in_thread():
@@ -264,7 +279,7 @@ def test_batch_that_cannot_be_pickled():
         list(loader)
     recorded = mashal.ones(2, requires_grad=True) * 2
     loader = mashal.utils.data.DataLoader([0], num_workers=1, collate_fn=lambda batch: recorded)
-    with pytest.raises(RuntimeError, match="(?s)Caught RuntimeError.*non-leaf"):
+    with pytest.raises(RuntimeError, match=r"(?s)Caught RuntimeError.*non-leaf"):
         list(loader)
 
 
@@ -314,7 +329,8 @@ def test_contents():
         for key, value in wanted.items():
             if isinstance(value, mashal.Tensor):
                 other = batch[key]
-                assert type(other) is type(value) and other.dtype == value.dtype and other.shape == value.shape, key
+                assert type(other) is type(value), key
+                assert (other.dtype, other.shape) == (value.dtype, value.shape), key
                 assert other.requires_grad == value.requires_grad, key
                 if key == "meta":
                     continue
@@ -324,8 +340,10 @@ def test_contents():
             else:
                 assert plain(batch[key]) == plain(value), key
         assert batch["marked"].note == "kept"
-        assert batch["size"] == mashal.Size([200, 200]) and batch["dtype"] is mashal.float32
-        assert batch["big"].is_shared() and not batch["scalar"].is_shared()
+        assert batch["size"] == mashal.Size([200, 200])
+        assert batch["dtype"] is mashal.float32
+        assert batch["big"].is_shared()
+        assert not batch["scalar"].is_shared()
         assert batch["row"].untyped_storage().nbytes() == 800
         batch["array"][:] = 0  # writable
         batch["big"].zero_()
@@ -337,7 +355,7 @@ def test_batches_stay_as_they_are():
     loader = mashal.utils.data.DataLoader(
         loading_parts.Numbers(count=64, size=5000), batch_size=2, num_workers=2, persistent_workers=True
     )
-    for epoch in range(3):
+    for _ in range(3):
         for n, batch in enumerate(loader):
             assert (batch[1][:, 0] == mashal.tensor([2 * n, 2 * n + 1])).all()
             if n % 5 == 0:
@@ -392,7 +410,8 @@ def test_sizes_that_change():
     rows = [mashal.full((n,), float(i)) for i, n in enumerate(sizes)]
     loader = mashal.utils.data.DataLoader(rows, batch_size=None, shuffle=False, num_workers=2)
     for i, row in enumerate(loader):
-        assert row.shape == (sizes[i],) and (row == i).all()
+        assert row.shape == (sizes[i],)
+        assert (row == i).all()
 
 
 # ---- lives of iterators ----
@@ -428,7 +447,7 @@ def test_timeout(method):
     loader = mashal.utils.data.DataLoader(loading_parts.Slow(), num_workers=1, timeout=0.3, worker_method=method)
     iterator = iter(loader)
     assert next(iterator).item() == 0
-    with pytest.raises(RuntimeError, match="DataLoader timed out after 0.3 seconds"):
+    with pytest.raises(RuntimeError, match=r"DataLoader timed out after 0\.3 seconds"):
         next(iterator)
     for worker in iterator._workers:
         if method == "multiprocessing":
@@ -442,7 +461,8 @@ def test_large_indices():
     n = 400_000
     loader = mashal.utils.data.DataLoader(range(n), batch_size=n // 4, num_workers=1, collate_fn=list)
     batches = list(loader)
-    assert [len(b) for b in batches] == [n // 4] * 4 and batches[3][-1] == n - 1
+    assert [len(b) for b in batches] == [n // 4] * 4
+    assert batches[3][-1] == n - 1
 
 
 def test_thread_workers_draw_as_processes():
@@ -450,7 +470,7 @@ def test_thread_workers_draw_as_processes():
     for method in ("multiprocessing", "thread"):
         mashal.manual_seed(7)
 
-        def sample(_):
+        def sample(_, method=method):
             info = mashal.utils.data.get_worker_info()
             rng = info.rng
             own = (random, np.random) if rng is None else (rng.random_generator, rng.numpy_generator)

@@ -31,7 +31,7 @@ ENV_VAR_PARALLEL_START = "TORCH_MP_PARALLEL_START"
 _PR_SET_PDEATHSIG = 1
 
 
-class ProcessException(Exception):
+class ProcessException(Exception):  # noqa: N818 - PyTorch's name
     """One of a group of processes failed.
 
     Attributes:
@@ -86,7 +86,7 @@ def _run(fn: Callable[..., Any], index: int, args: tuple[Any, ...], error_file: 
         fn(index, *args)
     except KeyboardInterrupt:
         pass
-    except Exception:
+    except Exception:  # noqa: BLE001 - whatever it was, the parent is told
         with open(error_file, "wb") as file:
             pickle.dump(traceback.format_exc(), file)
         sys.exit(1)
@@ -153,9 +153,9 @@ class ProcessContext:
         if failed is None:
             return not self.sentinels
         self._stop_all(grace_period)
-        self._raise(failed)
+        raise self._failure(failed)
 
-    def _raise(self, index: int) -> Any:
+    def _failure(self, index: int) -> ProcessException:
         process, file = self.processes[index], self.error_files[index]
         try:
             with open(file, "rb") as stream:
@@ -165,15 +165,15 @@ class ProcessContext:
             pass
         else:
             message = f"\n\n-- Process {index} terminated with the following error:\n{trace}"
-            raise ProcessRaisedException(message, index, process.pid)
+            return ProcessRaisedException(message, index, process.pid)
         code = process.exitcode
         if code >= 0:
-            raise ProcessExitedException(f"process {index} terminated with exit code {code}", index, process.pid, code)
+            return ProcessExitedException(f"process {index} terminated with exit code {code}", index, process.pid, code)
         try:
             name = signal.Signals(-code).name
         except ValueError:
             name = f"<Unknown signal {-code}>"
-        raise ProcessExitedException(
+        return ProcessExitedException(
             f"process {index} terminated with signal {name}", index, process.pid, code, signal_name=name
         )
 

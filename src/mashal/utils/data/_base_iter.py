@@ -82,8 +82,7 @@ class _BaseDataLoaderIter:
         if promised is not None and self._dataset_kind == _DatasetKind.Iterable and self._num_yielded > promised:
             warnings.warn(
                 f"Length of IterableDataset {self._dataset} was reported to be {promised}(when accessing "
-                f"len(dataloader)), but {self._num_yielded} samples have been fetched. "
-                + self._length_warning(),
+                f"len(dataloader)), but {self._num_yielded} samples have been fetched. " + self._length_warning(),
                 stacklevel=2,
             )
         return data

@@ -227,5 +227,5 @@ def _run_thread(
 ) -> None:
     try:
         main(job, worker_id, dataset, tasks, results, grad)
-    except BaseException as error:  # SystemExit and the like: the loader must not wait for ever
+    except BaseException as error:  # noqa: BLE001 - SystemExit and the like: the loader must not wait for ever
         results.put((worker_id, _DIED, 0, error))

@@ -40,12 +40,12 @@ class _MultiProcessingDataLoaderIter(_ParallelDataLoaderIter):
         from ... import multiprocessing  # its reductions carry the dataset's tensors
 
         context = loader.multiprocessing_context or multiprocessing
-        self._pid = os.getpid()
         self._workers: list[Any] = []
         self._channels: list[wire.LoaderChannel] = []
-        self._pollers: list[Any] = []
+        self._exits: list[int] = []  # descriptors that can be read when a worker has ended
+        self._pid = os.getpid()
         if worker.HAS_NUMPY and context.get_start_method() == "fork":
-            import numpy  # noqa: F401 - once here rather than in every worker
+            import numpy as np  # noqa: F401 - once here rather than in every worker
         try:
             for i in range(self._num_workers):
                 self._start(context, i)
@@ -79,6 +79,10 @@ class _MultiProcessingDataLoaderIter(_ParallelDataLoaderIter):
         channel = wire.LoaderChannel(ours, blocks.BlockTable(states))
         self._channels.append(channel)
         self._workers.append(process)
+        try:
+            self._exits.append(os.pidfd_open(process.pid))
+        except (AttributeError, OSError):  # an older system: a process that the worker forks may delay the news
+            self._exits.append(os.dup(process.sentinel))
 
     # ---- talking to workers ----
 
@@ -117,7 +121,7 @@ class _MultiProcessingDataLoaderIter(_ParallelDataLoaderIter):
         for i in sources:
             # A process that the worker has forked may keep the worker's socket open after its death.
             if not self._channels[i].closed:
-                poll.register(self._workers[i].sentinel, select.POLLIN)
+                poll.register(self._exits[i], select.POLLIN)
         if deadline is None:
             ready = poll.poll()
         else:
@@ -130,17 +134,24 @@ class _MultiProcessingDataLoaderIter(_ParallelDataLoaderIter):
                 channel.flush()
         for i in sources:
             channel = self._channels[i]
-            if not channel.closed and self._workers[i].sentinel in numbers:
+            if not channel.closed and self._exits[i] in numbers:
                 while channel.read():
                     pass
                 channel.closed = True
 
+    def _exit_code(self, i: int, seconds: float) -> int | None:
+        """Wait for a worker's end. Process.join would also wait for the processes that it has forked."""
+        poll = select.poll()
+        poll.register(self._exits[i], select.POLLIN)
+        poll.poll(max(0.0, seconds) * 1000)
+        code: int | None = self._workers[i].exitcode
+        return code
+
     def _report_death(self, i: int) -> None:
         """Raise: a worker has ended that should not have."""
         process = self._workers[i]
-        process.join(STATUS_CHECK_INTERVAL)
+        code = self._exit_code(i, STATUS_CHECK_INTERVAL)
         self._active[i] = False
-        code = process.exitcode
         if code is None:
             cause = f"DataLoader worker (pid {process.pid}) has closed its connection but still runs."
         elif code < 0:
@@ -182,22 +193,25 @@ class _MultiProcessingDataLoaderIter(_ParallelDataLoaderIter):
         if self._shutdown:
             return
         self._shutdown = True
-        channels, workers = self.__dict__.get("_channels", []), self.__dict__.get("_workers", [])
         if os.getpid() != self.__dict__.get("_pid"):
             return  # a copy made by fork: the workers are not this process's
-        for channel in channels:
+        for channel in self._channels:
             channel.close()
-        if sys.is_finalizing():
-            return  # multiprocessing has ended them
-        end = time.monotonic() + STATUS_CHECK_INTERVAL
-        for process in workers:
-            process.join(max(0.0, end - time.monotonic()))
-        for stop in ("terminate", "kill"):
-            for process in workers:
-                if process.is_alive():
-                    getattr(process, stop)()
-            for process in workers:
-                process.join(STATUS_CHECK_INTERVAL)
+        if not sys.is_finalizing():  # then multiprocessing ends them
+            self._end_processes()
+        for fd in self._exits:
+            os.close(fd)
+
+    def _end_processes(self) -> None:
+        """Wait for workers that have been told to end; make them if they do not."""
+        for stop in (None, "terminate", "kill"):
+            running = [i for i, process in enumerate(self._workers) if process.exitcode is None]
+            end = time.monotonic() + STATUS_CHECK_INTERVAL
+            for i in running:
+                if stop is not None:
+                    getattr(self._workers[i], stop)()
+            for i in running:
+                self._exit_code(i, end - time.monotonic())
 
 
 def _signal_text(number: int) -> str:

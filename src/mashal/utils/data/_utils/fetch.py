@@ -49,7 +49,6 @@ class _MapDatasetFetcher:
             return self.collate_fn(_get_items(self.dataset, possibly_batched_index))
         return self.collate_fn(self.dataset[possibly_batched_index])
 
-
     def _fetch_rows(self, indices: Any) -> Any:
         """The batch of a dataset of tensors in one step; None if it has to be made sample by sample."""
         dataset = self.dataset
@@ -62,7 +61,7 @@ class _MapDatasetFetcher:
             # Negative indices count from the end, and wrong ones raise: both as samples do.
             if columns is None or not indices or not all(type(i) is int and 0 <= i < len(dataset) for i in indices):
                 return None
-        except Exception:
+        except Exception:  # noqa: BLE001 - samples raise it again, with the usual traceback
             return None
         return _take_rows(columns, indices)
 

@@ -1,8 +1,8 @@
 """Messages between a loader and its worker processes, over one socket per worker.
 
-The loader sends tasks: a length and a pickled ``(task, index)``. The worker sends events: a header, the pieces of shared
-memory that the batch lies in, and the pickled batch, in which those pieces are pickle's out-of-band buffers. Large
-tensors and NumPy arrays thus arrive without being copied by the loader.
+The loader sends tasks: a length and a pickled ``(task, index)``. The worker sends events: a header, the pieces of
+shared memory that the batch lies in, and the pickled batch, in which those pieces are pickle's out-of-band buffers.
+Large tensors and NumPy arrays thus arrive without being copied by the loader.
 
 No thread and no lock is involved, so that a process which is killed cannot leave one behind; its end closes the socket,
 which the other side sees at once.
@@ -37,11 +37,12 @@ _MAX_FDS = 250
 _ANCILLARY = socket.CMSG_SPACE(_MAX_FDS * array.array("i").itemsize) if hasattr(socket, "CMSG_SPACE") else 0
 _ALIGN = 64
 _DTYPES = {
-    str(getattr(_core, name)): getattr(_core, name)
-    for name in (
-        "bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64 complex128".split()
+    str(dtype): dtype
+    for dtype in (
+        _core.bool, _core.uint8, _core.int8, _core.int16, _core.int32, _core.int64, _core.float16, _core.bfloat16,
+        _core.float32, _core.float64, _core.complex64, _core.complex128,
     )
-}
+}  # fmt: skip
 _NAMES = {dtype: name for name, dtype in _DTYPES.items()}
 
 
@@ -63,9 +64,7 @@ def _finish(tensor: Tensor, cls: type, requires_grad: bool, attributes: dict[str
     return out
 
 
-def _load_small(
-    data: bytes, dtype: str, shape: tuple[int, ...], stride: tuple[int, ...] | None, *more: Any
-) -> Any:
+def _load_small(data: bytes, dtype: str, shape: tuple[int, ...], stride: tuple[int, ...] | None, *more: Any) -> Any:
     tensor = _core.tensor_from_bytes(data, _DTYPES[dtype], shape, stride)
     return _finish(tensor, *more) if more else tensor
 
@@ -129,7 +128,13 @@ def _reduce_batch_tensor(obj: Tensor) -> Any:
     nbytes = reach * item
     flat = _core.tensor_over(tensor, tensor.dtype, (reach,), None, tensor.storage_offset())
     if nbytes < blocks.INLINE_LIMIT:
-        return _load_small, (bytearray(memoryview(flat.view(_core.uint8))) if nbytes else b"", name, shape, stride, *more)
+        return _load_small, (
+            bytearray(memoryview(flat.view(_core.uint8))) if nbytes else b"",
+            name,
+            shape,
+            stride,
+            *more,
+        )
     return _load_piece, (pickle.PickleBuffer(flat.view(_core.uint8)), name, shape, stride, 0, *more)
 
 

@@ -139,7 +139,7 @@ class Worker:
             if first and self.job.init_fn is not None:
                 self.job.init_fn(self.worker_id)
             self._fetcher = self.job.fetcher(self.dataset)
-        except Exception:
+        except Exception:  # noqa: BLE001 - wrapped and raised in the loader
             self._failure = ExceptionWrapper(where=self.where)
 
     def fetch(self, index: Any) -> tuple[int, Any]:
@@ -151,7 +151,7 @@ class Worker:
             return wire.DATA, failure
         try:
             return wire.DATA, self._fetcher.fetch(index)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - wrapped and raised in the loader
             if isinstance(error, StopIteration) and self.job.dataset_kind == _DatasetKind.Iterable:
                 self.ended = True
                 return wire.END, None
@@ -170,9 +170,9 @@ def process_main(job: Job, worker_id: int, sock: Any, states: Any) -> None:
         random.seed(seed)
         manual_seed(seed)
         if HAS_NUMPY:
-            import numpy
+            import numpy as np
 
-            numpy.random.seed(_numpy_state(job.base_seed, worker_id))
+            np.random.seed(_numpy_state(job.base_seed, worker_id))  # noqa: NPY002 - the stream that users draw from
         _worker_info = WorkerInfo(worker_id, job.num_workers, seed, job.dataset)
         pool = blocks.enable(states)
         channel = wire.WorkerChannel(sock, pool)
@@ -192,7 +192,7 @@ def process_main(job: Job, worker_id: int, sock: Any, states: Any) -> None:
                     channel.send(kind, task, data)
                 except (BrokenPipeError, ConnectionResetError):
                     raise
-                except Exception:  # a batch that cannot be pickled, or finds no shared memory
+                except Exception:  # noqa: BLE001 - a batch that cannot be pickled, or finds no memory
                     channel.send(wire.DATA, task, ExceptionWrapper(where=worker.where))
                 del data
             del message, index
@@ -208,9 +208,9 @@ def thread_main(job: Job, worker_id: int, dataset: Any, tasks: Any, results: Any
     _core.set_thread_generator(generator)
     numpy_generator = None
     if HAS_NUMPY:
-        import numpy
+        import numpy as np
 
-        numpy_generator = numpy.random.RandomState(_numpy_state(job.base_seed, worker_id))
+        numpy_generator = np.random.RandomState(_numpy_state(job.base_seed, worker_id))
     rng = _RNG(random.Random(seed), generator, numpy_generator)
     _thread_state.info = WorkerInfo(worker_id, job.num_workers, seed, dataset, rng, "thread")
     worker = Worker(job, worker_id, dataset, f"in DataLoader worker thread {worker_id}")
