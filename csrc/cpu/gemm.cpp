@@ -8,6 +8,7 @@
 #include <mutex>
 #include <type_traits>
 
+#include "core/allocator.h"
 #include "core/fork.h"
 #include "core/parallel.h"
 #include "core/vector_target.h"
@@ -249,49 +250,76 @@ void store_half(DType t, void* p, int64_t i, float v) {
         static_cast<bf16*>(p)[i] = to_bf16(v);
 }
 
-// The stored matrix (rows, cols) as dense float32.
-std::vector<float> widen(DType t, MatrixView v, int64_t rows, int64_t cols) {
-    std::vector<float> out(static_cast<size_t>(rows * cols));
+// Uninitialised floats for the time of a call.
+class Floats {
+public:
+    explicit Floats(int64_t n) : nbytes_(static_cast<size_t>(n) * sizeof(float)), data_(cpu_allocate(nbytes_)) {}
+    ~Floats() { cpu_free(data_, nbytes_); }
+    Floats(const Floats&) = delete;
+    Floats& operator=(const Floats&) = delete;
+    float* data() const { return static_cast<float*>(data_); }
+
+private:
+    size_t nbytes_;
+    void* data_;
+};
+
+// Writes the stored matrix (rows, cols) as dense float32.
+void widen(DType t, MatrixView v, int64_t rows, int64_t cols, float* out) {
     ConvertLoop convert = find_convert_loop(t, DType::F32);
     const char* source = static_cast<const char*>(v.data);
     parallel_for(0, rows, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, cols)), [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; i++) convert(cols, out.data() + i * cols, source + i * v.ld * item_size(t));
+        if (v.ld == cols) return convert((end - begin) * cols, out + begin * cols, source + begin * cols * 2);
+        for (int64_t i = begin; i < end; i++) convert(cols, out + i * cols, source + i * v.ld * 2);
     });
-    return out;
+}
+
+// c = alpha product + beta c + bias, rounded once.
+void narrow_product(DType t, int64_t m, int64_t n, float alpha, float* product, float beta, const void* bias, void* c,
+                    int64_t ldc) {
+    const ConvertLoop convert = find_convert_loop(DType::F32, t), back = find_convert_loop(t, DType::F32);
+    parallel_for(0, m, std::max<int64_t>(1, kGrain / n), [&](int64_t begin, int64_t end) {
+        const Floats added(bias != nullptr ? n : 1), old(beta != 0 ? n : 1);
+        float *add = added.data(), *before = old.data();
+        if (bias != nullptr) back(n, add, bias);
+        for (int64_t i = begin; i < end; i++) {
+            float* row = product + i * n;
+            char* to = static_cast<char*>(c) + i * ldc * 2;
+            if (alpha != 1)
+                for (int64_t j = 0; j < n; j++) row[j] *= alpha;
+            if (beta != 0) {
+                back(n, before, to);
+                for (int64_t j = 0; j < n; j++) row[j] += beta * before[j];
+            }
+            if (bias != nullptr)
+                for (int64_t j = 0; j < n; j++) row[j] += add[j];
+            convert(n, to, row);
+        }
+    });
 }
 
 void half_gemm(DType t, int64_t m, int64_t n, int64_t k, double alpha, MatrixView a, MatrixView b, double beta, void* c,
-               int64_t ldc) {
+               int64_t ldc, const void* bias) {
     if (m == 0 || n == 0) return;
 #ifdef MASHAL_WITH_ONEDNN
     const bool direct = onednn::usable() && onednn::fast_half(t) && k > 0;
-    if (direct && alpha == 1 && beta == 0) return onednn::half_matmul(t, m, n, k, a, b, c, ldc, t);
+    if (direct && alpha == 1 && beta == 0) return onednn::half_matmul(t, m, n, k, a, b, bias, c, ldc, t);
 #else
     constexpr bool direct = false;
 #endif
-    std::vector<float> product(static_cast<size_t>(m * n));
+    const Floats product(m * n);
     if (direct) {
 #ifdef MASHAL_WITH_ONEDNN
-        onednn::half_matmul(t, m, n, k, a, b, product.data(), n, DType::F32);
+        onednn::half_matmul(t, m, n, k, a, b, nullptr, product.data(), n, DType::F32);
 #endif
     } else {
-        const auto wide_a = widen(t, a, a.trans ? k : m, a.trans ? m : k);
-        const auto wide_b = widen(t, b, b.trans ? n : k, b.trans ? k : n);
+        const Floats wide_a(m * k), wide_b(k * n);
+        widen(t, a, a.trans ? k : m, a.trans ? m : k, wide_a.data());
+        widen(t, b, b.trans ? n : k, b.trans ? k : n, wide_b.data());
         typed_gemm(a.trans, b.trans, m, n, k, 1.0f, wide_a.data(), a.trans ? m : k, wide_b.data(), b.trans ? k : n,
                    0.0f, product.data(), n);
     }
-    const float scale = static_cast<float>(alpha), keep = static_cast<float>(beta);
-    ConvertLoop narrow = find_convert_loop(DType::F32, t);
-    parallel_for(0, m, std::max<int64_t>(1, kGrain / n), [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; i++) {
-            float* row = product.data() + i * n;
-            if (scale != 1)
-                for (int64_t j = 0; j < n; j++) row[j] *= scale;
-            if (keep != 0)
-                for (int64_t j = 0; j < n; j++) row[j] += keep * half_to_float(t, c, i * ldc + j);
-            narrow(n, static_cast<char*>(c) + i * ldc * 2, row);
-        }
-    });
+    narrow_product(t, m, n, static_cast<float>(alpha), product.data(), static_cast<float>(beta), bias, c, ldc);
 }
 
 template <class T>
@@ -365,12 +393,12 @@ template void gemm_serial(bool, bool, int64_t, int64_t, int64_t, c128, const c12
                           c128*, int64_t);
 
 void gemm(DType dtype, int64_t m, int64_t n, int64_t k, const Scalar& alpha, MatrixView a, MatrixView b,
-          const Scalar& beta, void* c, int64_t ldc) {
+          const Scalar& beta, void* c, int64_t ldc, const void* half_bias) {
     // BLAS wants leading dimensions of at least one row even where a row is never stepped over.
     a.ld = std::max<int64_t>({a.ld, a.trans ? m : k, 1});
     b.ld = std::max<int64_t>({b.ld, b.trans ? k : n, 1});
     ldc = std::max<int64_t>({ldc, n, 1});
-    if (is_half(dtype)) return half_gemm(dtype, m, n, k, alpha.to_double(), a, b, beta.to_double(), c, ldc);
+    if (is_half(dtype)) return half_gemm(dtype, m, n, k, alpha.to_double(), a, b, beta.to_double(), c, ldc, half_bias);
     visit_gemm_type(dtype, [&](auto zero) {
         using T = decltype(zero);
         const T* pa = static_cast<const T*>(a.data);

@@ -17,8 +17,9 @@ struct MatrixView {
 
 // C (m, n) = alpha A (m, k) B (k, n) + beta C. With beta 0, C is never read. Any dtype but bool; integers wrap around;
 // half types are multiplied in float32 and rounded once. Uses all threads unless called inside a parallel region.
+// `half_bias`, for half types only, has n elements that are added to each row before rounding.
 void gemm(DType dtype, int64_t m, int64_t n, int64_t k, const Scalar& alpha, MatrixView a, MatrixView b,
-          const Scalar& beta, void* c, int64_t ldc);
+          const Scalar& beta, void* c, int64_t ldc, const void* half_bias = nullptr);
 
 // The same on the calling thread only, with typed pointers: T is float, double, c64 or c128.
 template <class T>

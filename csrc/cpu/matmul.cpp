@@ -66,7 +66,9 @@ std::vector<int64_t> batch_offsets(const Tensor& t, IntSpan batch) {
 }
 
 // out = alpha a @ b + beta out. `out` is contiguous, with the shape of the product; a and b have one dimension or more.
-void multiply(Tensor a, Tensor b, const Tensor& out, const Scalar& alpha, const Scalar& beta) {
+// `half_bias`: see gemm; b is then 2-D.
+void multiply(Tensor a, Tensor b, const Tensor& out, const Scalar& alpha, const Scalar& beta,
+              const void* half_bias = nullptr) {
     if (out.numel() == 0) return;
     if (a.dim() == 1) a = with_unit_dim(a, 0);
     if (b.dim() == 1) b = with_unit_dim(b, 1);
@@ -89,7 +91,7 @@ void multiply(Tensor a, Tensor b, const Tensor& out, const Scalar& alpha, const 
     void* c = out.data();
     if (a.dim() == 2 && b.dim() == 2) {
         AllowThreads threads(static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) > kBlockingWork);
-        gemm(dtype, m, n, k, alpha, av, bv, beta, c, n);
+        gemm(dtype, m, n, k, alpha, av, bv, beta, c, n, half_bias);
         return;
     }
     IntVec batch_a(a.sizes().begin(), a.sizes().end() - 2), batch_b(b.sizes().begin(), b.sizes().end() - 2);
@@ -224,6 +226,9 @@ void linear_kernel(Call& c) {
         const IntVec sizes{weight.size(1), weight.size(0)}, strides{weight.stride(1), weight.stride(0)};
         weight = alias(weight, sizes, strides, weight->offset);
     }
+    const bool is_row = bias && bias.dim() == 1 && bias.size(0) == out.sizes().back() && bias.is_contiguous();
+    if (is_row && is_half(out.dtype()) && weight.dim() == 2)  // added before the result is rounded
+        return multiply(c.tensor(0), weight, out, kOne, kZero, bias.data());
     if (bias) copy_into(out, bias);
     multiply(c.tensor(0), weight, out, kOne, bias ? kOne : kZero);
 }

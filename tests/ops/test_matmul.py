@@ -216,3 +216,18 @@ def test_tensordot():
 )
 def test_errors(fn, shapes):
     check_raises(RuntimeError, fn, *(array(*s) for s in shapes))
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+@pytest.mark.parametrize("shape", [(5, 7), (2, 3, 7), (7,)])
+def test_half_bias_is_added_before_rounding(dtype: str, shape: tuple[int, ...]) -> None:
+    x, w = (
+        mashal.tensor(array(*shape)).to(getattr(mashal, dtype)),
+        mashal.tensor(array(6, 7)).to(getattr(mashal, dtype)),
+    )
+    b = mashal.tensor(array(6)).to(getattr(mashal, dtype))
+    exact = (x.double() @ w.double().t() + b.double()).to(getattr(mashal, dtype))
+    out = mashal.nn.functional.linear(x, w, b)
+    assert out.dtype == exact.dtype
+    # Sums in float32 may fall on the other side of a tie, but never further.
+    assert (out.double() - exact.double()).abs().max() <= mashal.finfo(out.dtype).eps * exact.double().abs().max()

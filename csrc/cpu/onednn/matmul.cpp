@@ -82,8 +82,8 @@ memory::desc matrix_desc(memory::data_type type, int64_t rows, int64_t cols, Mat
 
 }  // namespace
 
-void half_matmul(DType t, int64_t m, int64_t n, int64_t k, MatrixView a, MatrixView b, void* c, int64_t ldc,
-                 DType c_dtype) {
+void half_matmul(DType t, int64_t m, int64_t n, int64_t k, MatrixView a, MatrixView b, const void* bias, void* c,
+                 int64_t ldc, DType c_dtype) {
     match_threads();
     static Cache<MatmulEntry> cache;
     const Key key{static_cast<int64_t>(t),
@@ -96,23 +96,31 @@ void half_matmul(DType t, int64_t m, int64_t n, int64_t k, MatrixView a, MatrixV
                   b.ld,
                   b.trans,
                   ldc,
+                  bias != nullptr,
                   num_threads()};
     const auto entry = cache.get(key, [&] {
         auto made = std::make_shared<MatmulEntry>();
-        made->desc = dnnl::matmul::primitive_desc(
-            cpu_engine(), matrix_desc(data_type(t), m, k, a), matrix_desc(data_type(t), k, n, b),
-            matrix_desc(data_type(c_dtype), m, n, {nullptr, ldc, false}), user_scratchpad());
+        const memory::desc left = matrix_desc(data_type(t), m, k, a), right = matrix_desc(data_type(t), k, n, b);
+        const memory::desc result = matrix_desc(data_type(c_dtype), m, n, {nullptr, ldc, false});
+        if (bias != nullptr) {
+            const memory::desc row({1, n}, data_type(t), memory::dims{n, 1});
+            made->desc = dnnl::matmul::primitive_desc(cpu_engine(), left, right, row, result, user_scratchpad());
+        } else {
+            made->desc = dnnl::matmul::primitive_desc(cpu_engine(), left, right, result, user_scratchpad());
+        }
         made->primitive = dnnl::matmul(made->desc);
         return made;
     });
     const auto& desc = entry->desc;
     const Buffer scratch(desc.scratchpad_desc().get_size());
     const auto& engine = cpu_engine();
-    entry->primitive.execute(cpu_stream(),
-                             {{DNNL_ARG_SRC, memory(desc.src_desc(), engine, const_cast<void*>(a.data))},
-                              {DNNL_ARG_WEIGHTS, memory(desc.weights_desc(), engine, const_cast<void*>(b.data))},
-                              {DNNL_ARG_DST, memory(desc.dst_desc(), engine, c)},
-                              {DNNL_ARG_SCRATCHPAD, memory(desc.scratchpad_desc(), engine, scratch.data())}});
+    std::unordered_map<int, memory> arguments{
+        {DNNL_ARG_SRC, memory(desc.src_desc(), engine, const_cast<void*>(a.data))},
+        {DNNL_ARG_WEIGHTS, memory(desc.weights_desc(), engine, const_cast<void*>(b.data))},
+        {DNNL_ARG_DST, memory(desc.dst_desc(), engine, c)},
+        {DNNL_ARG_SCRATCHPAD, memory(desc.scratchpad_desc(), engine, scratch.data())}};
+    if (bias != nullptr) arguments[DNNL_ARG_BIAS] = memory(desc.bias_desc(), engine, const_cast<void*>(bias));
+    entry->primitive.execute(cpu_stream(), arguments);
     cpu_stream().wait();
 }
 

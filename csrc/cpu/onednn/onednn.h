@@ -12,9 +12,9 @@ bool fast_half(DType t);
 
 void sgemm(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, float alpha, const float* a, int64_t lda,
            const float* b, int64_t ldb, float beta, float* c, int64_t ldc);
-// C = A B with half operands; C is of the half type or float32.
-void half_matmul(DType t, int64_t m, int64_t n, int64_t k, MatrixView a, MatrixView b, void* c, int64_t ldc,
-                 DType c_dtype);
+// C = A B + bias with half operands; C is of the half type or float32. `bias` is null, or a row of n halves.
+void half_matmul(DType t, int64_t m, int64_t n, int64_t k, MatrixView a, MatrixView b, const void* bias, void* c,
+                 int64_t ldc, DType c_dtype);
 
 // Forward convolution, and the gradients with respect to input and weight. Tensors are (n, c, spatial...) of any dense
 // strides; `weight` is (out, in / groups, spatial...). Outputs are written in the strides they have.
