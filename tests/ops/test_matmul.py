@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 import torch
 
+import mashal
+
 from .compare import array, check, check_raises
 
 MATMUL_SHAPES = [
