@@ -138,11 +138,6 @@ class Measurement:
         return self.iqr / self.median < threshold
 
     @property
-    def env(self) -> str:
-        """The environment that was named."""
-        return "Unspecified env" if self.task_spec.env is None else self.task_spec.env
-
-    @property
     def as_row_name(self) -> str:
         """The name of its row in a table."""
         return self.task_spec.sub_label or self.task_spec.stmt or "[Unknown]"
