@@ -6,14 +6,57 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from .. import _core
+from .. import _core, return_types
 from .._core import Tensor
-from ._registry import composite
+from ._registry import composite, op
 from .decompositions import _singular_values, diagonal_matrix, linalg_eigvalsh
 from .matmul import conjugate, multiply_chain
 from .solvers import _check_square, _core_eps, _cutoff, _inverse, linalg_inv, linalg_solve
 
 Dims = int | Sequence[int] | None
+
+# ---- raw factorisation ----
+
+
+@op("geqrf(Tensor input) -> (Tensor, Tensor)")
+def geqrf() -> None:
+    """A QR factorisation as LAPACK leaves it: R on and above the diagonal, reflections below it, and their factors tau.
+
+    ``linalg.householder_product`` of the two is Q; see also ``linalg.qr``.
+
+    Args: input: (..., m, n), floating.
+    Returns: a (..., m, n), tau (..., min(m, n)).
+
+    Example:
+        >>> import mashal
+        >>> a, tau = mashal.geqrf(mashal.eye(2))
+        >>> mashal.linalg.householder_product(a, tau) @ a.triu()
+        tensor([[1., 0.],
+                [0., 1.]])
+    """
+
+
+@geqrf.shape
+def _(input: Any) -> Any:
+    if len(input.shape) < 2:
+        raise RuntimeError(f"geqrf: input must have at least 2 dimensions, got input {tuple(input.shape)}.")
+    m, n = input.shape[-2:]
+    return [(input.shape, input.dtype), ((*input.shape[:-2], min(m, n)), input.dtype)]
+
+
+@geqrf.cpu
+def _(input: Tensor) -> tuple[Tensor, Tensor]:
+    import numpy as np
+
+    packed, tau = np.linalg.qr(input.detach().numpy(), mode="raw")  # LAPACK's geqrf; the matrices are transposed
+    from .._tensor import from_numpy
+
+    return from_numpy(np.ascontiguousarray(packed.swapaxes(-2, -1))), from_numpy(np.ascontiguousarray(tau))
+
+
+geqrf.returns(return_types.geqrf)
+geqrf.nondifferentiable("PyTorch has no derivative either; linalg.qr has one")
+
 
 # ---- powers and exponentials ----
 
