@@ -182,8 +182,30 @@ def test_iterators_cannot_be_pickled(lib):
         pickle.dumps(iter(lib.utils.data.DataLoader(range(4))))
 
 
-
 @each
 def test_pin_memory_warns_without_a_device(lib):
     with pytest.warns(UserWarning, match="'pin_memory' argument is set as true but no accelerator is found"):
         list(lib.utils.data.DataLoader(range(4), pin_memory=True))
+
+
+def test_rows_are_taken_as_samples_are():
+    """Datasets of tensors are indexed batch by batch, with the same result as sample by sample."""
+    data = mashal.utils.data
+    images = mashal.rand(10, 3, 4, 5).to(memory_format=mashal.channels_last)
+    whole = data.TensorDataset(images, mashal.arange(10), mashal.rand(20, 2)[::2], mashal.ones(10).bool())
+    part = data.Subset(data.Subset(whole, [9, 8, 7, 1, 0, -1]), [5, 0, 0, 2])
+    for dataset, indices in ((whole, [0, 3, 3, 9]), (whole, [-1, 2]), (part, [3, 0, 1]), (part, [-1])):
+        (batch,) = data.DataLoader(dataset, batch_sampler=[indices])
+        expected = data.default_collate([dataset[i] for i in indices])
+        assert type(batch) is type(expected)
+        for one, other in zip(batch, expected, strict=True):
+            assert one.dtype == other.dtype
+            assert one.stride() == other.stride()
+            assert mashal.equal(one, other)
+    for lib in LIBS:
+        loader = lib.utils.data.DataLoader(lib.utils.data.TensorDataset(lib.ones(3)), batch_sampler=[[1, 3]])
+        with pytest.raises(IndexError):
+            list(loader)
+    tracked = data.TensorDataset(mashal.ones(3, requires_grad=True))
+    (batch,) = next(iter(data.DataLoader(tracked, batch_size=2)))
+    assert batch.requires_grad

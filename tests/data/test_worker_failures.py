@@ -224,6 +224,21 @@ def test_kept_batches_hold_no_descriptors():
     assert [int(b[1][0, 5]) for b in kept] == list(range(300))
 
 
+def test_too_many_open_files():
+    iterator = iter(mashal.utils.data.DataLoader(loading_parts.Numbers(count=9, size=20000), num_workers=1))
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    used = max(int(fd) for fd in os.listdir("/proc/self/fd")) + 1
+    holes = [os.dup(0) for _ in range(used)]  # so that no number below the limit is free
+    resource.setrlimit(resource.RLIMIT_NOFILE, (used, before[1]))
+    try:
+        with pytest.raises(RuntimeError, match="Too many open files"):
+            list(iterator)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+        for fd in holes:
+            os.close(fd)
+
+
 # ---- orphans ----
 
 LONG_RUN = """

@@ -388,6 +388,68 @@ def test_a_worker_may_keep_its_batch():
         del batch
 
 
+def test_a_batch_that_is_sent_again():
+    """The loader may hold the same memory by two batches."""
+    rows = [mashal.full((20000,), float(i)) for i in range(40)]
+    state = {"uses": 0}
+
+    def collate(batch):
+        if state["uses"] == 0:
+            state.update(uses=2, batch=mashal.utils.data.default_collate(batch))
+        state["uses"] -= 1
+        return state["batch"] if state["uses"] else state.pop("batch")
+
+    iterator = iter(mashal.utils.data.DataLoader(rows, num_workers=1, collate_fn=collate))
+    pending = []
+    for i, batch in enumerate(iterator):
+        pending.append((i // 2 * 2, batch))
+        if i % 2:
+            del pending[-2], batch  # the first of the two is given back
+        assert all((t == value).all() for value, t in pending)
+
+
+def test_more_batches_than_blocks(monkeypatch):
+    monkeypatch.setattr("mashal.utils.data._utils.blocks.MAX_BLOCKS", 2)
+    loader = mashal.utils.data.DataLoader(loading_parts.Numbers(count=30, size=9000), num_workers=2)
+    batches = list(loader)
+    assert [int(b[1][0, 8999]) for b in batches] == list(range(30))
+    assert 4 <= sum(b[1].is_shared() for b in batches) < 30
+
+
+def test_threads_and_forks_of_a_worker():
+    """They may collate, but not talk to the loader."""
+    import os
+    from concurrent.futures import ThreadPoolExecutor
+
+    def collate(batch):
+        one = mashal.utils.data.default_collate(batch)
+        with ThreadPoolExecutor(1) as pool:
+            other = pool.submit(mashal.utils.data.default_collate, batch).result()
+        if (pid := os.fork()) == 0:
+            mashal.utils.data.default_collate(batch)
+            os._exit(0)
+        os.waitpid(pid, 0)
+        return one, other
+
+    rows = [mashal.full((20000,), float(i)) for i in range(5)]
+    for i, (one, other) in enumerate(mashal.utils.data.DataLoader(rows, num_workers=1, collate_fn=collate)):
+        assert (one == i).all()
+        assert (other == i).all()
+
+
+def test_persistent_workers_after_a_fork():
+    import os
+
+    loader = mashal.utils.data.DataLoader(range(4), num_workers=1, persistent_workers=True)
+    assert len(list(loader)) == 4
+    if (pid := os.fork()) == 0:
+        # multiprocessing takes the parent's workers for its own, which a plain fork does not tell it.
+        multiprocessing.process._children.clear()
+        os._exit(0 if [x.item() for x in loader] == [0, 1, 2, 3] else 1)
+    assert os.waitpid(pid, 0)[1] == 0
+    assert len(list(loader)) == 4
+
+
 def test_a_forked_child_keeps_its_batch():
     import os
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 import queue
 import threading
 import time
@@ -33,6 +34,7 @@ class _ParallelDataLoaderIter(_BaseDataLoaderIter):
         self._in_order = loader.in_order
         self._persistent_workers = loader.persistent_workers
         self._shutdown = False
+        self._pid = os.getpid()
         self._pass = 0
         self._job = Job(
             self._dataset_kind,
@@ -203,7 +205,7 @@ class _ThreadDataLoaderIter(_ParallelDataLoaderIter):
         self._tasks[worker].put(None)
 
     def _shutdown_workers(self) -> None:
-        if self._shutdown:
+        if self._shutdown or self._pid != os.getpid():
             return
         self._shutdown = True
         for tasks in self.__dict__.get("_tasks", ()):

@@ -11,6 +11,8 @@ from typing import Any, Generic, TypeVar
 
 from ... import Generator
 from ._base_iter import _BaseDataLoaderIter, _DatasetKind, _SingleProcessDataLoaderIter
+from ._parallel import _ThreadDataLoaderIter
+from ._processes import _MultiProcessingDataLoaderIter
 from ._utils.collate import default_collate, default_convert
 from ._utils.worker import get_worker_info
 from .dataset import Dataset, IterableDataset
@@ -84,7 +86,7 @@ class DataLoader(Generic[_T_co]):
     sampler: Sampler[Any] | Iterable[Any]
     pin_memory_device: str
     prefetch_factor: int | None
-    _iterator: _BaseDataLoaderIter | None
+    _iterator: Any
     __initialized = False
 
     def __init__(
@@ -238,11 +240,7 @@ class DataLoader(Generic[_T_co]):
             return _SingleProcessDataLoaderIter(self)
         self.check_worker_number_rationality()
         if self.worker_method == "thread":
-            from ._parallel import _ThreadDataLoaderIter
-
             return _ThreadDataLoaderIter(self)
-        from ._processes import _MultiProcessingDataLoaderIter
-
         return _MultiProcessingDataLoaderIter(self)
 
     def check_worker_number_rationality(self) -> None:
@@ -270,7 +268,8 @@ class DataLoader(Generic[_T_co]):
     def __iter__(self) -> _BaseDataLoaderIter:
         if not (self.persistent_workers and self.num_workers > 0):
             return self._get_iterator()
-        if self._iterator is None:
+        # Workers belong to the process that started them; a fork of it needs its own.
+        if self._iterator is None or self._iterator._pid != os.getpid():
             self._iterator = self._get_iterator()
         else:
             self._iterator._reset(self)

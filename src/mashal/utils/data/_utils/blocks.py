@@ -6,6 +6,9 @@ faults nor descriptors. One byte of memory that both sides see says whether the 
 
 from __future__ import annotations
 
+import errno
+import os
+import threading
 from collections import deque
 from collections.abc import Callable
 from typing import Any
@@ -54,8 +57,14 @@ class BlockPool:
         self._blocks: deque[Block] = deque()
         self._by_address: dict[int, Block] = {}
         self._free_ids = list(range(len(self._states) - 1, -1, -1))
-        self.on_new: Callable[[Block], None] | None = None
-        self.on_drop: Callable[[Block], None] | None = None
+        self._owner = threading.get_ident()
+        self._on_new: Callable[[Block], None]
+        self._on_drop: Callable[[Block], None]
+
+    def announce_to(self, on_new: Callable[[Block], None], on_drop: Callable[[Block], None]) -> None:
+        """Set what is called for blocks that are made and given up."""
+        self._on_new = on_new
+        self._on_drop = on_drop
 
     def take(self, nbytes: int) -> Block | None:
         """Return a block that nobody uses; None if there are too many already."""
@@ -84,12 +93,16 @@ class BlockPool:
         if not self._free_ids:
             return None
         block = Block(self._free_ids[-1], _rounded(nbytes))
+        try:
+            self._on_new(block)
+        except OSError as error:
+            if error.errno not in (errno.ETOOMANYREFS, errno.EMFILE):
+                raise
+            return None  # too many descriptors on their way to a loader that is busy with something else
         self._free_ids.pop()
         self._blocks.append(block)
         self._by_address[block.address] = block
         self._states[block.id] = FREE
-        if self.on_new is not None:
-            self.on_new(block)
         # The loader has mapped it, or will, by its own descriptor.
         _core.shared_close_fd(block.memory)
         return block
@@ -97,15 +110,15 @@ class BlockPool:
     def _drop(self, block: Block) -> None:
         del self._by_address[block.address]
         self._free_ids.append(block.id)
-        if self.on_drop is not None:
-            self.on_drop(block)
+        self._on_drop(block)
 
     def empty(self, shape: tuple[int, ...], dtype: Any) -> Any:
         """Return an uninitialised tensor that can be sent without a copy; None if it is small or there is no room."""
         nbytes = dtype.itemsize
         for size in shape:
             nbytes *= size
-        if nbytes < INLINE_LIMIT:
+        # Threads that a dataset has started may collate as well; they have no part in the talk with the loader.
+        if nbytes < INLINE_LIMIT or threading.get_ident() != self._owner:
             return None
         block = self.take(nbytes)
         if block is None:
@@ -115,6 +128,10 @@ class BlockPool:
     def find(self, address: int) -> Block | None:
         """Return the block that starts at an address."""
         return self._by_address.get(address)
+
+    def is_free(self, block: Block) -> bool:
+        """Whether the loader has no tensors in a block: what has been sent before must be copied to be sent again."""
+        return self._states[block.id] == FREE
 
     def lend(self, block: Block) -> None:
         """Mark a block that is about to be sent."""
@@ -129,6 +146,15 @@ def enable(states: Any) -> BlockPool:
     global _pool
     _pool = BlockPool(states)
     return _pool
+
+
+def _disable() -> None:
+    global _pool
+    _pool = None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_disable)  # processes that a worker forks
 
 
 def empty(shape: tuple[int, ...], dtype: Any) -> Any:

@@ -58,8 +58,10 @@ class _MapDatasetFetcher:
             while type(dataset) is Subset:
                 dataset, indices = dataset.dataset, [dataset.indices[i] for i in indices]
             columns = _columns(dataset)
+            if columns is None or set(map(type, indices)) != {int}:
+                return None
             # Negative indices count from the end, and wrong ones raise: both as samples do.
-            if columns is None or not indices or not all(type(i) is int and 0 <= i < len(dataset) for i in indices):
+            if min(indices) < 0 or max(indices) >= min(len(column) for column in columns):
                 return None
         except Exception:  # noqa: BLE001 - samples raise it again, with the usual traceback
             return None

@@ -162,7 +162,7 @@ class _Payload:
         if raw.nbytes < blocks.INLINE_LIMIT or len(self.pieces) >= 0xFFFF:
             return True
         block = self._pool.find(_core.from_buffer(raw).data_ptr())
-        if block is not None and raw.nbytes <= block.size:
+        if block is not None and (block in self.lent or self._pool.is_free(block)):
             self.lent.append(block)
             self.pieces.append((block.id, 0, raw.nbytes))
         else:
@@ -200,8 +200,7 @@ class WorkerChannel:
         self._sock = sock
         self._pool = pool
         self._waiting = bytearray()
-        pool.on_new = self._announce
-        pool.on_drop = self._withdraw
+        pool.announce_to(self._announce, self._withdraw)
 
     def receive(self) -> tuple[int, Any] | None:
         """Wait for a task; None when the loader has closed its end."""
@@ -270,7 +269,6 @@ class LoaderChannel:
         self._data = bytearray()
         self._start = 0
         self._fds: deque[int] = deque()
-        self._fds_lost = False
         self._unsent = bytearray()
 
     def send(self, task: int, index: Any) -> None:
@@ -310,18 +308,16 @@ class LoaderChannel:
     def read(self) -> bool:
         """Take what has arrived; whether there was anything. Sets ``closed`` at the end."""
         try:
-            size, ancillary, flags, _ = self.sock.recvmsg_into([self._chunk], _ANCILLARY)
+            size, ancillary, _, _ = self.sock.recvmsg_into([self._chunk], _ANCILLARY)
         except BlockingIOError:
             return False
         except OSError:
-            size, ancillary, flags = 0, [], 0
+            size, ancillary = 0, []
         for level, kind, content in ancillary:
             if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
                 fds = array.array("i")
                 fds.frombytes(content[: len(content) - len(content) % fds.itemsize])
                 self._fds.extend(fds)
-        if flags & socket.MSG_CTRUNC:
-            self._fds_lost = True
         if size == 0:
             self.closed = True
             return False
