@@ -259,7 +259,8 @@ private:
                 if (grad_modes().anomaly && anomaly_hooks.check) anomaly_hooks.check(node, out);
             }
         }
-        if (!options_.keep_graph) node.release_saved();
+        // A node beyond the inputs of `grad` belongs to a graph that goes on living.
+        if (!options_.keep_graph && needed && leads_on(node)) node.release_saved();
         MASHAL_CHECK(out.size() <= std::max(node.next.size(), out.empty() ? size_t{0} : node.next.size()), "backward",
                      "Function ", node.name(), " returned an incorrect number of gradients (expected ",
                      node.next.size(), ", got ", out.size(), ")");

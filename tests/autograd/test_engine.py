@@ -940,6 +940,25 @@ def test_gradcheck_finds_a_wrong_derivative():
     assert mashal.autograd.gradgradcheck(lambda t: t**3, (x,))
 
 
+def test_gradcheck_of_several_results():
+    x = mashal.ones(2, dtype=mashal.float64, requires_grad=True)
+    assert mashal.autograd.gradcheck(lambda t: (t * t, t.exp(), t * t * t), (x,))
+
+
+def grad_leaves_the_graph_beyond_its_inputs(F):
+    """Only nodes that ran are freed."""
+    x = leaf(F, 1, 2)
+    y = x * x
+    z = y * y
+    (first,) = F.autograd.grad(z.sum(), y)
+    (second,) = F.autograd.grad(y.sum(), x)
+    return first, second
+
+
+def test_grad_leaves_the_graph_beyond_its_inputs():
+    agree(grad_leaves_the_graph_beyond_its_inputs)
+
+
 def test_reentrant_backward_in_function():
     """Checkpointing in small: backward recomputes forward and runs its backward."""
 

@@ -24,7 +24,7 @@ def _numeric_column(
     fn: Callable[..., Any], inputs: tuple[Any, ...], t: Tensor, index: int, step: complex, k: int
 ) -> Any:
     """D outputs[k] / d t[index] by central differences, flat."""
-    data = t.detach()
+    data = t.data  # with a version of its own: what was computed from t before stays valid
     flat = data.view(-1) if data.is_contiguous() else data.as_strided(data.shape, data.stride())
     place = flat if data.is_contiguous() else data
     position: Any = index
