@@ -71,6 +71,8 @@ from ._legacy_types import TYPES as _TYPES  # noqa: E402
 from ._legacy_types import OutOfMemoryError as OutOfMemoryError  # noqa: E402
 from ._legacy_types import _assert as _assert  # noqa: E402
 from ._legacy_types import layout as layout  # noqa: E402
+from ._legacy_types import sparse_coo as sparse_coo  # noqa: E402
+from ._legacy_types import sparse_csr as sparse_csr  # noqa: E402
 from ._legacy_types import strided as strided  # noqa: E402
 from ._legacy_types import typename as typename  # noqa: E402
 from ._printing import get_printoptions as get_printoptions  # noqa: E402

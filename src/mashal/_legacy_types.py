@@ -10,7 +10,7 @@ from ._tensor import _DTYPES, legacy_new
 
 
 class layout:
-    """How the elements of a tensor lie in memory. Tensors are ``mashal.strided``; the others are names only."""
+    """How the elements of a tensor lie in memory: ``mashal.strided``, or those of :mod:`mashal.sparse`."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -23,6 +23,8 @@ class layout:
 
 
 strided = layout("strided")
+sparse_coo = layout("sparse_coo")
+sparse_csr = layout("sparse_csr")
 Tensor.layout = property(lambda _: strided)
 
 

@@ -62,6 +62,7 @@ _ROOMS = (
     "linalg",
     "spectral",
     "short_time",
+    "sparse",
 )
 for _room in _ROOMS:
     import_module(f"{__name__}.{_room}")
