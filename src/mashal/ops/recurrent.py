@@ -97,14 +97,15 @@ def _(
     from ..autograd import grad as gradients
 
     create_graph = _core.is_grad_enabled()
-    given = [grad, grad_hy, grad_cy, input, hx, cx, *params]
+    given: list[Any] = [grad, grad_hy, grad_cy, input, hx, cx, *params]
     with enable_grad():
         # Aliases: the gradient is wanted with respect to these uses only.
-        uses = [
+        uses: list[Any] = [
             None if t is None else (t if t.requires_grad else t.detach().requires_grad_()).view_as(t) for t in given
         ]
         out, hy, cy = _layer_by_steps(uses[3], uses[4], uses[5], uses[6:], batch_sizes, mode, has_biases)
-        outs, cotangents = ([out, hy, cy], uses[:3]) if mode == LSTM else ([out, hy], uses[:2])
+        outs: list[Any] = [out, hy, cy] if mode == LSTM else [out, hy]
+        cotangents = uses[: len(outs)]
         wanted = [t for t in uses[3:] if t is not None]
         firsts = gradients(outs, wanted, cotangents, create_graph=True, allow_unused=True)
         pairs = [(f, g) for f, g in zip(firsts, gs, strict=True) if f is not None and f.requires_grad and g.numel()]
@@ -180,13 +181,13 @@ def _run(
     input: Tensor,
     hx: Tensor,
     cx: Tensor | None,
+    batch_sizes: Sequence[int],
     params: Sequence[Tensor],
     has_biases: bool,
     num_layers: int,
     dropout: float,
     train: bool,
     bidirectional: bool,
-    batch_sizes: Sequence[int],
 ) -> tuple[Tensor, Tensor, Tensor]:
     """All layers, on (T, B, I) or packed rows."""
     directions = 2 if bidirectional else 1
@@ -234,7 +235,7 @@ def _sequence(mode: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple
             f"{_NAMES[mode]}() received an invalid combination of arguments - got ({got}), but expected "
             f"(data, batch_sizes, hx, {', '.join(common)}) or (input, hx, {', '.join(common)}, batch_first)"
         )
-    rest = tuple(values[n] for n in common)
+    rest = {n: values[n] for n in common}
     cx = None
     hx = values["hx"]
     if mode == LSTM:
@@ -242,10 +243,10 @@ def _sequence(mode: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple
             raise RuntimeError("lstm expects two hidden states")
         hx, cx = hx
     if packed:
-        return _run(mode, values["data"], hx, cx, *rest, values["batch_sizes"].tolist())
+        return _run(mode, values["data"], hx, cx, values["batch_sizes"].tolist(), **rest)
     batch_first = values["batch_first"]
     input = values["input"].transpose(0, 1) if batch_first else values["input"]
-    out, hy, cy = _run(mode, input, hx, cx, *rest, ())
+    out, hy, cy = _run(mode, input, hx, cx, (), **rest)
     return (out.transpose(0, 1) if batch_first else out), hy, cy
 
 
