@@ -66,7 +66,7 @@ def fuzz(
                 )
             )
             progress.write_bytes(start.to_bytes(8, "little"))
-            kind, number, log = _watch(plan, progress, Path(folder) / "log", slowdown)
+            kind, number, log = watch(plan, progress, Path(folder) / "log", slowdown)
             if number >= len(calls) and kind == "done":
                 break
             name, seed = calls[min(number, len(calls) - 1)]
@@ -79,12 +79,18 @@ def fuzz(
     return found
 
 
-def _watch(plan: Path, progress: Path, log: Path, slowdown: float) -> tuple[str, int, str]:
-    """Runs one worker to its end: ("done" | "crash" | "hang", number of the call, what it said)."""
+def watch(
+    plan: Path, progress: Path, log: Path, slowdown: float, module: str = "tests.fuzz.worker"
+) -> tuple[str, int, str]:
+    """Runs one worker (``python -m module plan``) to its end.
+
+    Returns:
+        ("done" | "crash" | "hang", number of the call, what it said).
+    """
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     with log.open("wb") as stream:
         worker = subprocess.Popen(
-            [sys.executable, "-m", "tests.fuzz.worker", str(plan)],
+            [sys.executable, "-m", module, str(plan)],
             cwd=ROOT,
             env=environment,
             stdout=stream,

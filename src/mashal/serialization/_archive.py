@@ -296,7 +296,9 @@ class Reader:
     def _check(self, record: Record, crc: int) -> None:
         # 0: the file was written without checksums.
         if record.crc not in (0, crc):
-            raise self._corrupt(f"the checksum of record {record.name[:80]!r} is wrong")
+            raise self._corrupt(
+                f"the checksum of record {record.name[:80]!r} is wrong, as it is after writing through MAP_SHARED"
+            )
 
     def read(self, name: str) -> bytes:
         """All bytes of a record."""

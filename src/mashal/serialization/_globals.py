@@ -37,6 +37,23 @@ _TO_TORCH_NAMES = {
     ("mashal.nn.modules.shaping", "Unflatten"): ("torch.nn.modules.flatten", "Unflatten"),
     ("mashal.nn.modules.shaping", "Unfold"): ("torch.nn.modules.fold", "Unfold"),
 }
+_LAZY = {
+    "Linear": "linear",
+    **{f"{kind}{d}d": kind.lower() for kind in ("BatchNorm", "InstanceNorm") for d in (1, 2, 3)},
+    **{f"{kind}{d}d": "conv" for kind in ("Conv", "ConvTranspose") for d in (1, 2, 3)},
+}
+_TO_TORCH_NAMES |= {
+    ("mashal.nn.modules.lazy", f"Lazy{name}"): (f"torch.nn.modules.{module}", f"Lazy{name}")
+    for name, module in _LAZY.items()
+}
+# The files of torch.nn.modules; a layer of ours in another file is known as torch.nn's.
+_NN_MODULES = frozenset(
+    (
+        "activation", "adaptive", "batchnorm", "channelshuffle", "container", "conv", "distance", "dropout", "flatten",
+        "fold", "instancenorm", "lazy", "linear", "loss", "module", "normalization", "padding", "pixelshuffle",
+        "pooling", "rnn", "sparse", "transformer", "upsampling", "utils",
+    )
+)  # fmt: skip
 # Folders whose classes PyTorch has in one module.
 _FLAT = ("optim.lr_scheduler", "optim._")
 _FROM_TORCH = {
@@ -63,6 +80,8 @@ def torch_name(module: str, name: str) -> tuple[str, str]:
         return module, name
     if rest.startswith(_FLAT):
         rest = "optim.lr_scheduler" if rest.startswith("optim.lr") else "optim"
+    if rest.startswith("nn.functional.") or (rest.startswith("nn.modules.") and rest.split(".")[2] not in _NN_MODULES):
+        rest = "nn"
     return (f"torch.{rest}" if rest else "torch"), name
 
 
@@ -220,6 +239,12 @@ def _set(*arguments: Any) -> Any:
     return {check_key(item) for item in items}
 
 
+def _bytes(*arguments: Any) -> Any:
+    # How protocol 2 has b"".
+    _no_more_than("bytes", arguments)
+    return b""
+
+
 def _bytearray(*arguments: Any) -> Any:
     if len(arguments) == 2:
         return bytearray(_encode(*arguments))
@@ -288,6 +313,7 @@ def table() -> dict[str, Call]:
         "torch.Tensor": Call(Tensor, _empty_of(_core.float32)),
         "torch.device": Call(_core.device, _device),
         "_codecs.encode": Call(_encode, _encode),
+        "builtins.bytes": Call(bytes, _bytes),
         "builtins.bytearray": Call(bytearray, _bytearray),
         "builtins.set": Call(set, _set),
         "builtins.complex": Call(complex, _complex),

@@ -31,10 +31,15 @@ def load_legacy(stream: Any, map_location: Any, pickle_module: Any, arguments: d
         return _load_tar(stream, map_location, pickle_module, arguments)
     stream.seek(start)
     data, position = _contents(stream, start)
+    name = str(getattr(stream, "name", "") or f"a {type(stream).__name__}")
     try:
         return _Stream(data, position, map_location, pickle_module, arguments).load()
     except EOFError as error:
-        raise EOFError(f"load: {getattr(stream, 'name', 'the file')} ended early: {error}. It is truncated.") from None
+        raise EOFError(f"load: {name} ended early: {error}. It is truncated.") from None
+    except RuntimeError as error:
+        if not str(error).startswith("load: "):
+            raise
+        raise RuntimeError(f"load: {name}: {str(error)[6:]}") from None
 
 
 def _is_tar(stream: Any) -> bool:

@@ -78,7 +78,7 @@ class PickleReader:
         except (
             ArithmeticError, AssertionError, AttributeError, LookupError, RecursionError, TypeError, ValueError,
         ) as error:  # fmt: skip
-            raise UnpicklingError(f"{type(error).__name__}: {error}") from error
+            raise UnpicklingError(f"{type(error).__name__}: {str(error)[:300]}") from error
 
     # ---- pieces of the data ----
 
@@ -115,7 +115,7 @@ class PickleReader:
         module, name = python3_name(module, name)
         full = f"{module}.{name}"
         if _globals.blocked(module):
-            raise UnpicklingError(f"Trying to load unsupported GLOBAL {full} whose module {module} is blocked.")
+            raise UnpicklingError(f"Trying to load unsupported GLOBAL {full[:200]} whose module {module} is blocked.")
         known = _globals.table().get(full)
         if known is not None:
             return known.value
@@ -128,7 +128,7 @@ class PickleReader:
             return value
         reason = _globals.unsupported(full)
         if reason is not None:
-            raise UnpicklingError(f"GLOBAL {full}: {reason}.")
+            raise UnpicklingError(f"GLOBAL {full[:200]}: {reason[:200]}.")
         full = full.removeprefix("builtins.")
         raise UnpicklingError(
             f"Unsupported global: GLOBAL {full[:200]} was not an allowed global by default. Please use "
@@ -245,7 +245,7 @@ class PickleReader:
 
     def get(self, index: int) -> None:
         if index not in self.memo:
-            raise UnpicklingError(f"Memo value not found at index {index}")
+            raise UnpicklingError(f"Memo value not found at index {short(index)}")
         self.stack.append(self.memo[index])
 
 
@@ -409,7 +409,7 @@ _TABLE: dict[str, Callable[[PickleReader], Any]] = {
     "STRING": _text_string,
     "BINSTRING": lambda r: r.string(r.take(r.number(4))),
     "SHORT_BINSTRING": lambda r: r.string(r.take(r.number(1))),
-    "UNICODE": lambda r: r.stack.append(str(r.line(), "raw-unicode-escape")),
+    "UNICODE": lambda r: r.stack.append(codecs.raw_unicode_escape_decode(r.line())[0]),
     "SHORT_BINUNICODE": _unicode(1),
     "BINUNICODE": _unicode(4),
     "BINUNICODE8": _unicode(8),

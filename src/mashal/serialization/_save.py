@@ -64,21 +64,43 @@ class _Memory:
     def nbytes(self) -> int:
         return self.flat.numel()
 
-    def pieces(self) -> list[tuple[int, int]]:
+    def pieces(self) -> list[_Piece]:
         """The stretches of bytes to save, in order. Tensors that overlap lie in one."""
-        everything = [(0, self.nbytes)]
+        everything = [_Piece(0, self.nbytes)]
         if self.whole or self.nbytes <= _SLACK:
             return everything
-        pieces: list[tuple[int, int]] = []
+        pieces: list[_Piece] = []
         for view in sorted(self.views, key=lambda v: v.low):
             if view.low == view.high:
                 continue
-            if pieces and view.low - pieces[-1][1] <= _SLACK:
-                pieces[-1] = (pieces[-1][0], max(pieces[-1][1], view.high))
-            else:
-                pieces.append((view.low, view.high))
-        unused = self.nbytes - sum(high - low for low, high in pieces)
+            if not pieces or view.low - pieces[-1].high > _SLACK:
+                pieces.append(_Piece(view.low, view.high))
+            pieces[-1].high = max(pieces[-1].high, view.high)
+            pieces[-1].views.append(view)
+        for piece in pieces:
+            piece.find_gaps()
+        unused = self.nbytes - sum(piece.size for piece in pieces)
         return pieces if unused > max(_SLACK, self.nbytes // 4) else everything
+
+
+class _Piece:
+    """A stretch of a memory that becomes a record."""
+
+    __slots__ = ("dense", "high", "low", "size", "views")
+
+    def __init__(self, low: int, high: int) -> None:
+        self.low, self.high, self.size = low, high, high - low
+        self.views: list[_View] = []
+        self.dense = False  # only the elements are saved, not what lies between them
+
+    def find_gaps(self) -> None:
+        """A tensor that has the piece for itself, such as a column, is saved without large gaps."""
+        self.size = self.high - self.low
+        t = self.views[0].tensor if len(self.views) == 1 else None
+        if t is not None and 0 not in t.stride():
+            used = t.numel() * t.element_size()
+            self.dense = self.size - used > max(_SLACK, used)
+            self.size = used if self.dense else self.size
 
 
 class Plan:
@@ -174,49 +196,41 @@ class Plan:
         """Fills the places: every view learns its record, and where it lies in it."""
         layouts = {id(memory): memory.pieces() for memory in self.memories.values()}
         keys: dict[tuple[int, int], str] = {}
+        nothing = _Piece(0, 0)
         for view in self.views:
             pieces = layouts[id(view.memory)]
-            piece = next((p for p in pieces if p[0] <= view.low and view.high <= p[1]), (0, 0))
-            piece = (0, 0) if view.low == view.high and len(pieces) > 1 else piece
-            self._fill(view, piece, keys)
+            piece = next((p for p in pieces if p.low <= view.low and view.high <= p.high), nothing)
+            self._fill(view, nothing if view.low == view.high and len(pieces) > 1 else piece, keys)
         return self.places
 
-    def _fill(self, view: _View, piece: tuple[int, int], keys: dict[tuple[int, int], str]) -> None:
+    def _fill(self, view: _View, piece: _Piece, keys: dict[tuple[int, int], str]) -> None:
         memory, item = view.memory, view.memory.dtype.itemsize
-        where = (id(memory), piece[0] if piece != (0, 0) else -1)
-        offset = (view.low - piece[0]) // item
+        where = (id(memory), piece.low if piece.high else -1)
+        offset = (view.low - piece.low) // item
         stride = tuple(view.tensor.stride()) if view.tensor is not None else ()
-        data = memory.flat[piece[0] : piece[1]]
         if where not in keys:
             keys[where] = str(len(keys))
-            dense = self._dense(view, piece)
-            if dense is not None:
-                data, stride, offset = dense._storage_bytes(), tuple(dense.stride()), 0
+            data = memory.flat[piece.low : piece.high]
+            if piece.dense and view.tensor is not None:
+                dense = _without_gaps(view.tensor)
+                data, stride = dense._storage_bytes(), tuple(dense.stride())
             self.records.append((keys[where], data, memory.dtype))
-        else:
-            data = self.records[int(keys[where])][1]
-        values = (keys[where], data.numel() // item, offset, stride)
+        numel = self.records[int(keys[where])][1].numel() // item
+        values = (keys[where], numel, offset, stride)
         for place, value in zip((view.key, view.numel, view.offset, view.stride), values, strict=True):
             self.places[place.number] = value
 
-    def _dense(self, view: _View, piece: tuple[int, int]) -> Tensor | None:
-        """The elements of a tensor without the gaps between them, if it alone uses the piece and the gaps are large."""
-        t = view.tensor
-        if t is None or view.memory.whole or (view.low, view.high) != piece:
-            return None
-        size = t.numel() * t.element_size()
-        if (piece[1] - piece[0]) - size <= max(_SLACK, size) or 0 in t.stride():
-            return None
-        if sum(1 for v in view.memory.views if v.low < piece[1] and v.high > piece[0]) > 1:
-            return None
-        order = sorted(range(t.dim()), key=lambda d: -t.stride()[d])
-        stride = [1] * t.dim()
-        step = 1
-        for d in reversed(order):
-            stride[d] = step
-            step *= t.shape[d]
-        out = _core.empty(tuple(t.shape), tuple(stride), t.dtype, None)
-        return out.copy_(t)  # type: ignore[no-any-return]
+
+def _without_gaps(t: Tensor) -> Tensor:
+    """A copy whose dimensions lie in memory in the same order."""
+    order = sorted(range(t.dim()), key=lambda d: -t.stride()[d])
+    stride = [1] * t.dim()
+    step = 1
+    for d in reversed(order):
+        stride[d] = step
+        step *= t.shape[d]
+    out = _core.empty(tuple(t.shape), tuple(stride), t.dtype, None)
+    return out.copy_(t)  # type: ignore[no-any-return]
 
 
 def _pickled(obj: Any, plan: Plan, pickle_module: Any, protocol: int, persistent_id: Callable[[Any], Any]) -> bytes:

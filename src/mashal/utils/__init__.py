@@ -9,8 +9,11 @@ from .backend_registration import rename_privateuse1_backend as rename_privateus
 
 # Imported on first use, so that `torch.utils.data` needs no import of its own.
 _LAZY = frozenset(
-    ("_pytree", "backend_registration", "checkpoint", "collect_env", "data", "dlpack", "hooks", "model_zoo")
-)
+    (
+        "_pytree", "backend_registration", "checkpoint", "collect_env", "data", "dlpack", "hooks", "model_zoo",
+        "safetensors", "serialization",
+    )
+)  # fmt: skip
 
 __getattr__ = _missing.hook(__name__, _LAZY)
 

@@ -16,18 +16,19 @@ from .._core import Tensor
 
 __all__ = ["SafetensorError", "load", "load_file", "load_model", "safe_open", "save", "save_file", "save_model"]
 
+# In the order of the format's own list: files have the last first, so that large elements are aligned.
 _DTYPES = {
-    "F64": _core.float64,
-    "F32": _core.float32,
+    "BOOL": _core.bool,
+    "U8": _core.uint8,
+    "I8": _core.int8,
+    "I16": _core.int16,
     "F16": _core.float16,
     "BF16": _core.bfloat16,
-    "I64": _core.int64,
     "I32": _core.int32,
-    "I16": _core.int16,
-    "I8": _core.int8,
-    "U8": _core.uint8,
-    "BOOL": _core.bool,
+    "F32": _core.float32,
     "C64": _core.complex64,
+    "F64": _core.float64,
+    "I64": _core.int64,
 }
 _NAMES = {dtype: name for name, dtype in _DTYPES.items()}
 _MAX_HEADER = 100_000_000
@@ -79,7 +80,7 @@ class _Table:
         if data.nbytes < 8 or length > min(_MAX_HEADER, data.nbytes - 8):
             raise SafetensorError(f"safetensors: invalid header of {length} bytes in a file of {data.nbytes}.")
         try:
-            header = json.loads(bytes(data[8 : 8 + length]), object_pairs_hook=_unique)
+            header = json.loads(str(data[8 : 8 + length], "utf-8"), object_pairs_hook=_unique)
         except (ValueError, RecursionError) as error:
             raise SafetensorError(f"safetensors: invalid header: {error}") from None
         if not isinstance(header, dict):
@@ -240,8 +241,8 @@ def _parts(tensors: dict[str, Tensor], metadata: dict[str, str] | None) -> Itera
             f"safetensors: Some tensors share memory, this will lead to duplicate memory on disk: {shared}. Use "
             "save_model, or clone() all but one."
         )
-    # Large elements first: each tensor is aligned to its own element size.
-    order = sorted(tensors, key=lambda name: (-tensors[name].element_size(), _NAMES[tensors[name].dtype], name))
+    rank = {dtype: i for i, dtype in enumerate(_NAMES)}
+    order = sorted(tensors, key=lambda name: (-rank[tensors[name].dtype], name))
     header: dict[str, Any] = {} if metadata is None else {"__metadata__": dict(metadata)}
     position = 0
     for name in order:
