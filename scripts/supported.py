@@ -19,16 +19,25 @@ HEAD = """\
 # Supported names
 
 Written by `scripts/supported.py`; a test compares. `torch.<name>` of a PyTorch program is `mashal.<name>` here. A name
-that is missing raises `AttributeError`; what is planned is in [plan.md](plan.md), what differs on purpose in
-[differences.md](differences.md). In-place methods (`add_`) are listed with the others.
+that is missing raises `AttributeError` (`ImportError` where it is imported); what is planned is in [plan.md](plan.md),
+what differs on purpose in [differences.md](differences.md). In-place methods (`add_`) are listed with the others. The
+modules of devices and machinery that are not here (`cuda`, `xpu`, `mps`, `mtia`, `accelerator`, `distributed`, `jit`,
+`compiler`) list the names that are answered, or raise, as in a PyTorch without them; see differences.md.
 """
 
 NAMESPACES = (
-    "", "Tensor", "autograd", "autograd.functional", "autograd.graph", "backends.cuda", "backends.cudnn",
-    "backends.mkl", "backends.mkldnn", "backends.mps", "backends.openmp", "backends.opt_einsum", "cuda", "linalg", "nn",
-    "nn.functional", "nn.init", "nn.utils", "nn.utils.rnn", "optim", "optim.lr_scheduler", "optim.swa_utils",
-    "overrides", "random", "return_types", "special", "storage", "testing", "utils.checkpoint", "utils.data",
-    "utils.dlpack", "version",
+    "", "Tensor", "accelerator", "amp", "autograd", "autograd.functional", "autograd.graph", "autograd.profiler",
+    "backends.cpu", "backends.cuda", "backends.cudnn", "backends.mkl", "backends.mkldnn", "backends.mps",
+    "backends.openmp", "backends.opt_einsum", "compiler", "__config__", "cpu", "cpu.amp", "cuda", "cuda.amp",
+    "cuda.memory", "cuda.nvtx", "cuda.random", "distributed", "distributions", "distributions.constraints",
+    "distributions.transforms", "fft", "func", "functional", "futures", "hub", "jit", "library", "linalg", "mps",
+    "mtia", "multiprocessing", "nn", "nn.attention", "nn.functional", "nn.init", "nn.parallel", "nn.utils",
+    "nn.utils.fusion", "nn.utils.parametrizations", "nn.utils.parametrize", "nn.utils.prune", "nn.utils.rnn",
+    "nn.utils.stateless", "optim", "optim.lr_scheduler", "optim.swa_utils", "overrides", "profiler", "random",
+    "return_types", "serialization", "signal.windows", "sparse", "special", "storage", "testing", "torch_version",
+    "types", "utils", "utils._pytree", "utils.benchmark", "utils.checkpoint", "utils.collect_env",
+    "utils.cpp_extension", "utils.data", "utils.dlpack", "utils.hooks", "utils.model_zoo", "utils.tensorboard",
+    "version", "xpu",
 )  # fmt: skip
 
 

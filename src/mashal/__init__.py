@@ -49,6 +49,7 @@ from .autograd import grad_mode as _grad_mode
 from .torch_version import __version__ as __version__
 
 half = float16
+legacy_contiguous_format = contiguous_format
 float = float32
 double = float64
 short = int16
@@ -75,20 +76,32 @@ from ._legacy_types import sparse_coo as sparse_coo  # noqa: E402
 from ._legacy_types import sparse_csr as sparse_csr  # noqa: E402
 from ._legacy_types import strided as strided  # noqa: E402
 from ._legacy_types import typename as typename  # noqa: E402
+from ._lowrank import pca_lowrank as pca_lowrank  # noqa: E402
+from ._lowrank import svd_lowrank as svd_lowrank  # noqa: E402
 from ._printing import get_printoptions as get_printoptions  # noqa: E402
 from ._printing import set_printoptions as set_printoptions  # noqa: E402
 from ._printing import tensor_repr as _tensor_repr  # noqa: E402
 from ._settings import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled  # noqa: E402
+from ._settings import compiled_with_cxx11_abi as compiled_with_cxx11_abi  # noqa: E402
 from ._settings import get_default_device as get_default_device  # noqa: E402
 from ._settings import get_deterministic_debug_mode as get_deterministic_debug_mode  # noqa: E402
+from ._settings import get_device_module as get_device_module  # noqa: E402
 from ._settings import get_float32_matmul_precision as get_float32_matmul_precision  # noqa: E402
+from ._settings import get_num_interop_threads as get_num_interop_threads  # noqa: E402
 from ._settings import (  # noqa: E402
     is_deterministic_algorithms_warn_only_enabled as is_deterministic_algorithms_warn_only_enabled,
 )
+from ._settings import is_vulkan_available as is_vulkan_available  # noqa: E402
+from ._settings import is_warn_always_enabled as is_warn_always_enabled  # noqa: E402
 from ._settings import set_default_device as set_default_device  # noqa: E402
 from ._settings import set_deterministic_debug_mode as set_deterministic_debug_mode  # noqa: E402
 from ._settings import set_float32_matmul_precision as set_float32_matmul_precision  # noqa: E402
+from ._settings import set_flush_denormal as set_flush_denormal  # noqa: E402
+from ._settings import set_num_interop_threads as set_num_interop_threads  # noqa: E402
+from ._settings import set_warn_always as set_warn_always  # noqa: E402
 from ._settings import use_deterministic_algorithms as use_deterministic_algorithms  # noqa: E402
+from ._streams import Event as Event  # noqa: E402
+from ._streams import Stream as Stream  # noqa: E402
 from ._symbolic import SymBool as SymBool  # noqa: E402
 from ._symbolic import SymFloat as SymFloat  # noqa: E402
 from ._symbolic import SymInt as SymInt  # noqa: E402
@@ -204,8 +217,9 @@ _alias.install()
 # Submodules that are imported on first use: `import mashal` alone stays fast.
 _LAZY = frozenset(
     (
-        "__config__", "_C", "_dynamo", "_VF", "_ops", "_utils", "accelerator", "amp", "autograd", "backends", "compiler",
-        "cpu", "cuda", "distributed", "distributions", "fft", "func", "futures", "hub", "jit", "library", "linalg",
+        "__config__", "_C", "_VF", "_dynamo", "_jit_internal", "_ops", "_utils", "accelerator", "amp", "autograd",
+        "backends", "compiler", "cpu", "cuda", "distributed", "distributions", "fft", "func", "functional", "futures",
+        "hub", "jit", "library", "linalg",
         "mps", "mtia", "multiprocessing", "nn", "optim", "profiler", "quasirandom", "return_types", "serialization",
         "signal", "sparse", "special", "testing", "types", "utils", "version", "xpu",
     )

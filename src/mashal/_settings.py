@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import warnings
 from typing import Any
@@ -144,3 +145,64 @@ def set_float32_matmul_precision(precision: str) -> None:
 def get_float32_matmul_precision() -> str:
     """What :func:`set_float32_matmul_precision` was last told; "highest" at first."""
     return _precision["matmul"]
+
+
+# ---- the machine ----
+
+_process = {"interop_threads": 0, "warn_always": False}
+
+
+def get_device_module(device: Any = None) -> Any:
+    """The module of a device type: ``mashal.cpu`` for "cpu"; of the default device if none is named.
+
+    Raises:
+        RuntimeError: there is no such module.
+    """
+    import mashal
+
+    kind = (get_default_device() if device is None else _core.device(device)).type
+    module = getattr(mashal, kind, None)
+    if module is None:
+        raise RuntimeError(f"Invalid device module '{kind}': mashal has none of that name.")
+    return module
+
+
+def get_num_interop_threads() -> int:
+    """What :func:`set_num_interop_threads` was told, else the number of processors."""
+    return _process["interop_threads"] or os.cpu_count() or 1
+
+
+def set_num_interop_threads(num: int) -> None:
+    """Keeps the number; operations run one after the other in any case.
+
+    Raises:
+        RuntimeError: the number is not positive.
+    """
+    if num <= 0:
+        raise RuntimeError(f"set_num_interop_threads: expects a positive integer, got {num}")
+    _process["interop_threads"] = int(num)
+
+
+def set_warn_always(b: bool) -> None:
+    """Keeps whether warnings should not be shown once only: Python's filters decide here."""
+    _process["warn_always"] = bool(b)
+
+
+def is_warn_always_enabled() -> bool:
+    """What :func:`set_warn_always` was told."""
+    return bool(_process["warn_always"])
+
+
+def set_flush_denormal(mode: bool) -> bool:
+    """Asks that tiny numbers be taken for zero. They never are: returns False, and changes nothing."""
+    return False
+
+
+def compiled_with_cxx11_abi() -> bool:
+    """Whether the C++ parts have the present form of the C++ library's interface: True."""
+    return True
+
+
+def is_vulkan_available() -> bool:
+    """Whether there is a Vulkan device: False."""
+    return False

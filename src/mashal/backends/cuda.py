@@ -97,3 +97,58 @@ def preferred_linalg_library(backend: Any = None) -> Any:
     if backend not in (None, "default"):
         raise RuntimeError(f"preferred_linalg_library: no CUDA library is available, got {backend!r}")
     return "default"
+
+
+def preferred_blas_library(backend: Any = None) -> Any:
+    """The library for products on CUDA devices. Raises: RuntimeError for any but "default"."""
+    if backend not in (None, "default"):
+        raise RuntimeError(f"preferred_blas_library: no CUDA library is available, got {backend!r}")
+    return "default"
+
+
+_reduction = {"math": False}
+
+
+def fp16_bf16_reduction_math_sdp_allowed() -> bool:
+    """Whether composed attention may add in half types."""
+    return _reduction["math"]
+
+
+def allow_fp16_bf16_reduction_math_sdp(enabled: bool) -> None:
+    """Lets composed attention add in half types, or not."""
+    _reduction["math"] = bool(enabled)
+
+
+def is_flash_attention_available() -> bool:
+    """Whether flash kernels for CUDA are compiled in: False."""
+    return False
+
+
+def is_ck_sdpa_available() -> bool:
+    """Whether AMD's attention kernels are compiled in: False."""
+    return False
+
+
+class SDPAParams:
+    """The arguments of an attention call, to ask whether a kernel takes them."""
+
+    def __init__(
+        self, query: Any, key: Any, value: Any, attn_mask: Any, dropout: float, is_causal: bool, enable_gqa: bool
+    ) -> None:
+        self.query, self.key, self.value, self.attn_mask = query, key, value, attn_mask
+        self.dropout, self.is_causal, self.enable_gqa = dropout, is_causal, enable_gqa
+
+
+def can_use_flash_attention(params: SDPAParams, debug: bool = False) -> bool:
+    """Whether flash kernels for CUDA take these arguments: False."""
+    return False
+
+
+def can_use_efficient_attention(params: SDPAParams, debug: bool = False) -> bool:
+    """Whether memory-efficient kernels for CUDA take these arguments: False."""
+    return False
+
+
+def can_use_cudnn_attention(params: SDPAParams, debug: bool = False) -> bool:
+    """Whether cuDNN takes these arguments: False."""
+    return False

@@ -63,3 +63,40 @@ def current_stream(device: Any = None) -> Stream:
 def stream(stream: Any) -> contextlib.AbstractContextManager[Any]:
     """A region that changes nothing."""
     return contextlib.nullcontext(stream)
+
+
+class StreamContext(contextlib.AbstractContextManager[Any]):
+    """A region that changes nothing."""
+
+    def __init__(self, stream: Any) -> None:
+        self.stream = stream
+
+    def __exit__(self, *exc: object) -> None:
+        """Nothing was changed."""
+
+
+class Event:
+    """A stand-in: all work before it is done."""
+
+    def query(self) -> bool:
+        """Whether it is done: True."""
+        return True
+
+    def record(self, stream: Any = None) -> None:
+        """Does nothing."""
+
+    def synchronize(self) -> None:
+        """Does nothing."""
+
+    def wait(self, stream: Any = None) -> None:
+        """Does nothing."""
+
+
+def get_capabilities() -> dict[str, Any]:
+    """What the processor can do, as far as kernels ask: its architecture and the instruction sets that they use."""
+    import platform
+
+    from .. import _core
+
+    isa = _core.active_isa()
+    return {"architecture": platform.machine(), "avx2": isa != "baseline", "avx512_f": isa == "avx512"}

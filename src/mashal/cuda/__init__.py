@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Iterable
 from typing import Any, NoReturn
 
+from .. import _absent as _absent_devices
 from .. import _core, _missing
 from .._core import Tensor
 from .._legacy_types import CUDA_TYPES as _TYPES
@@ -332,4 +333,38 @@ def set_rng_state_all(new_states: Iterable[Tensor]) -> None:
         _absent()
 
 
-__getattr__ = _missing.hook(__name__, ("amp",))
+# ---- what else programs name ----
+
+_absent_devices.fill(
+    globals(),
+    {
+        "host_memory_stats": (OrderedDict(), "Counts of the allocator of pinned memory: none."),
+        "host_memory_stats_as_nested_dict": ({}, "Counts of the allocator of pinned memory: none."),
+        "memory_stats_as_nested_dict": ({}, "Counts of the memory allocator: none."),
+        "memory_snapshot": ([], "The blocks of the memory allocator: none."),
+        "reset_peak_host_memory_stats": (None, "Forgets the greatest counts: there are none."),
+        "reset_accumulated_host_memory_stats": (None, "Forgets the sums of counts: there are none."),
+        "list_gpu_processes": ("", "The processes that use a device: none."),
+        "_is_in_bad_fork": (False, "Whether CUDA was started before this process was forked: False."),
+    },
+    dict.fromkeys(
+        (
+            "set_sync_debug_mode", "get_sync_debug_mode", "graph_pool_handle", "current_blas_handle",
+            "current_solver_handle",
+            "caching_allocator_alloc", "caching_allocator_delete", "caching_allocator_enable", "get_allocator_backend",
+            "change_current_allocator", "get_per_process_memory_fraction", "get_stream_from_external", "utilization",
+            "memory_usage", "temperature", "power_draw", "clock_rate", "device_memory_used", "make_graphed_callables",
+            "use_mem_pool", "check_error", "_sleep", "_lazy_init",
+        ),
+        (AssertionError, "Torch not compiled with CUDA enabled"),
+    ),
+    ("graph", "MemPool", "CUDAPluggableAllocator", "GreenContext"),
+)  # fmt: skip
+StreamContext = _absent_devices.block(__name__, "StreamContext", AssertionError, "Torch not compiled with CUDA enabled")
+
+
+def _lazy_call(callable: Any, **kwargs: Any) -> None:
+    """Keeps a call for the start of CUDA, which does not come."""
+
+
+__getattr__ = _missing.hook(__name__, ("amp", "memory", "nvtx", "random"))
