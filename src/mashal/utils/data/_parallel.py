@@ -13,10 +13,8 @@ from typing import Any
 from ... import is_grad_enabled
 from ..._exceptions import ExceptionWrapper
 from ._base_iter import _BaseDataLoaderIter, _DatasetKind
-from ._utils import wire
+from ._utils import MP_STATUS_CHECK_INTERVAL, wire
 from ._utils.worker import Job, thread_main
-
-STATUS_CHECK_INTERVAL = 5.0  # seconds that a worker gets to end by itself
 
 
 class _ParallelDataLoaderIter(_BaseDataLoaderIter):
@@ -215,7 +213,7 @@ class _ThreadDataLoaderIter(_ParallelDataLoaderIter):
                 except queue.Empty:
                     break
             tasks.put(None)
-        end = time.monotonic() + STATUS_CHECK_INTERVAL
+        end = time.monotonic() + MP_STATUS_CHECK_INTERVAL
         for thread in self.__dict__.get("_workers", ()):
             if thread is not threading.current_thread():
                 thread.join(max(0.0, end - time.monotonic()))

@@ -14,8 +14,8 @@ from pickle import PicklingError
 from typing import Any
 
 from ... import _core
-from ._parallel import STATUS_CHECK_INTERVAL, _ParallelDataLoaderIter
-from ._utils import blocks, wire, worker
+from ._parallel import _ParallelDataLoaderIter
+from ._utils import MP_STATUS_CHECK_INTERVAL, blocks, wire, worker
 
 # The loaders' ends of all sockets. A child of fork closes its copies, so that it does not keep workers alive which it
 # has nothing to do with, not even the other workers of its own loader.
@@ -149,7 +149,7 @@ class _MultiProcessingDataLoaderIter(_ParallelDataLoaderIter):
     def _report_death(self, i: int) -> None:
         """Raise: a worker has ended that should not have."""
         process = self._workers[i]
-        code = self._exit_code(i, STATUS_CHECK_INTERVAL)
+        code = self._exit_code(i, MP_STATUS_CHECK_INTERVAL)
         self._active[i] = False
         if code is None:
             cause = f"DataLoader worker (pid {process.pid}) has closed its connection but still runs."
@@ -205,7 +205,7 @@ class _MultiProcessingDataLoaderIter(_ParallelDataLoaderIter):
         """Wait for workers that have been told to end; make them if they do not."""
         for stop in (None, "terminate", "kill"):
             running = [i for i, process in enumerate(self._workers) if process.exitcode is None]
-            end = time.monotonic() + STATUS_CHECK_INTERVAL
+            end = time.monotonic() + MP_STATUS_CHECK_INTERVAL
             for i in running:
                 if stop is not None:
                     getattr(self._workers[i], stop)()

@@ -1,5 +1,19 @@
-"""The parts of a loader: fetching samples, making batches of them, knowing one's process."""
+"""The parts of a loader: fetching samples, making batches of them, what workers do and how they talk to the loader."""
 
-from . import collate, fetch, worker
+from ...._exceptions import ExceptionWrapper
+from . import blocks, collate, fetch, pin_memory, wire, worker
+from .worker import HAS_NUMPY
 
-__all__ = ["collate", "fetch", "worker"]
+MP_STATUS_CHECK_INTERVAL = 5.0  # seconds that a worker gets to end by itself
+
+__all__ = [
+    "HAS_NUMPY",
+    "MP_STATUS_CHECK_INTERVAL",
+    "ExceptionWrapper",
+    "blocks",
+    "collate",
+    "fetch",
+    "pin_memory",
+    "wire",
+    "worker",
+]
