@@ -2,6 +2,7 @@
 #include "cpu/norm_common.h"
 
 #include <algorithm>
+#include <memory>
 
 #include "cpu/checks.h"
 
@@ -62,37 +63,41 @@ template <class T>
 void norm_rows(Call& c, bool centred) {
     const Tensor input = c.tensor(0);
     const Rows at(c.name(), input, c.ints(1), Tensor(), Tensor());
-    const Operand<T> x(input), w(c.tensor(2)), b(centred ? c.tensor(3) : Tensor());
+    const RowSource<T> x(input);
+    const Operand<T> w(c.tensor(2)), b(centred ? c.tensor(3) : Tensor());
     const double eps = c.f64(centred ? 4 : 3);
-    const Target<T> y(c.out[0]);
+    const RowTarget<T> y(c.out[0]);
     T* mean_out = centred ? c.out[1].data<T>() : nullptr;
     T* rstd_out = c.out[centred ? 2 : 1].data<T>();
     if (at.rows > 0) {
         const NormLoops<T>& loops = norm_loops<T>();
         const ReduceLoops stats = find_reduce_loops(centred ? Reduce::Moments : Reduce::SumSquares, dtype_of<T>::value);
-        const T *xp = x.data(), *wp = w.data(), *bp = b.data();
-        T* yp = y.data();
+        const T *wp = w.data(), *bp = b.data();
         const int64_t n = at.n;
         AllowThreads unlocked(at.rows * n > kGrain);
-        parallel_for(
-            0, at.rows, std::max<int64_t>(kGrain / std::max<int64_t>(4 * n, 1), 1), [&](int64_t begin, int64_t end) {
-                for (int64_t r = begin; r < end; r++) {
-                    MomentsAcc acc{0, 0, 0};
-                    double mean = 0, second = 0;
-                    if (centred) {
-                        stats.rows(1, 0, n, xp + r * n, &acc, 0);
-                        mean = acc.mean;
-                        second = acc.m2;
-                    } else {
-                        stats.rows(1, 0, n, xp + r * n, &second, 0);
-                    }
-                    const double rstd = 1 / std::sqrt(second / static_cast<double>(n) + eps);
-                    if (mean_out != nullptr) mean_out[r] = static_cast<T>(mean);
-                    rstd_out[r] = static_cast<T>(rstd);
-                    if (n > 0)
-                        loops.normalise(n, xp + r * n, static_cast<T>(mean), static_cast<T>(rstd), wp, bp, yp + r * n);
-                }
-            });
+        parallel_for(0, at.rows, std::max<int64_t>(kGrain / std::max<int64_t>(4 * n, 1), 1),
+                     [&](int64_t begin, int64_t end) {
+                         const auto buffers = std::make_unique_for_overwrite<T[]>(static_cast<size_t>(2 * n));
+                         for (int64_t r = begin; r < end; r++) {
+                             const T* xp = x.row(r * n, n, buffers.get());
+                             MomentsAcc acc{0, 0, 0};
+                             double mean = 0, second = 0;
+                             if (centred) {
+                                 stats.rows(1, 0, n, xp, &acc, 0);
+                                 mean = acc.mean;
+                                 second = acc.m2;
+                             } else {
+                                 stats.rows(1, 0, n, xp, &second, 0);
+                             }
+                             const double rstd = 1 / std::sqrt(second / static_cast<double>(n) + eps);
+                             if (mean_out != nullptr) mean_out[r] = static_cast<T>(mean);
+                             rstd_out[r] = static_cast<T>(rstd);
+                             if (n == 0) continue;
+                             T* yp = y.row(r * n, buffers.get() + n);
+                             loops.normalise(n, xp, static_cast<T>(mean), static_cast<T>(rstd), wp, bp, yp);
+                             y.written(r * n, n, yp);
+                         }
+                     });
     }
     y.finish();
 }
@@ -120,14 +125,16 @@ void norm_rows_backward_shape(Call& c) {
 template <class T>
 void norm_rows_backward(Call& c) {
     const Tensor input = c.tensor(1);
-    const Operand<T> g(c.tensor(0)), x(input), mean(c.tensor(3)), rstd(c.tensor(4)), w(c.tensor(5));
-    const Target<T> dx(c.out[0]), dw(c.out[1]), db(c.out[2]);
+    const RowSource<T> g(c.tensor(0)), x(input);
+    const Operand<T> mean(c.tensor(3)), rstd(c.tensor(4)), w(c.tensor(5));
+    const RowTarget<T> dx(c.out[0]);
+    const Target<T> dw(c.out[1]), db(c.out[2]);
     int64_t n = 1;
     for (int64_t s : c.ints(2)) n *= s;
     const int64_t rows = n == 0 ? 0 : input.numel() / n;
     const NormLoops<T>& loops = norm_loops<T>();
-    const T *gp = g.data(), *xp = x.data(), *mp = mean.data(), *rp = rstd.data(), *wp = w.data();
-    T *dxp = dx.data(), *dwp = dw.data(), *dbp = db.data();
+    const T *mp = mean.data(), *rp = rstd.data(), *wp = w.data();
+    T *dwp = dw.data(), *dbp = db.data();
     // Each worker sums weight gradients over 64 rows in T, then in double.
     const int workers = std::max(1, rows * n < kGrain ? 1 : num_threads());
     std::vector<double> totals(static_cast<size_t>(workers * 2 * n), 0.0);
@@ -136,6 +143,7 @@ void norm_rows_backward(Call& c) {
         const int64_t share = (rows + workers - 1) / workers;
         parallel_for(0, workers, 1, [&](int64_t p0, int64_t p1) {
             std::vector<T> part(static_cast<size_t>(2 * n));
+            const auto buffers = std::make_unique_for_overwrite<T[]>(static_cast<size_t>(3 * n));
             for (int64_t p = p0; p < p1; p++) {
                 const int64_t end = std::min(rows, (p + 1) * share);
                 for (int64_t r0 = p * share; r0 < end; r0 += 64) {
@@ -143,13 +151,16 @@ void norm_rows_backward(Call& c) {
                     for (int64_t r = r0; r < std::min(end, r0 + 64); r++) {
                         double sum_g = 0, sum_gx = 0;
                         const T centre = mp == nullptr ? T(0) : mp[r];
-                        if (dxp != nullptr) loops.sums(n, gp + r * n, xp + r * n, centre, wp, &sum_g, &sum_gx);
+                        const T* gp = g.row(r * n, n, buffers.get());
+                        const T* xp = x.row(r * n, n, buffers.get() + n);
+                        T* dxp = dx.wanted() ? dx.row(r * n, buffers.get() + 2 * n) : nullptr;
+                        if (dxp != nullptr) loops.sums(n, gp, xp, centre, wp, &sum_g, &sum_gx);
                         const T mean_g = mp == nullptr ? T(0) : static_cast<T>(sum_g / static_cast<double>(n));
                         const T mean_gx = static_cast<T>(sum_gx * rp[r] / static_cast<double>(n));
-                        loops.normalise_backward(n, gp + r * n, xp + r * n, centre, rp[r], wp, mean_g, mean_gx,
-                                                 dxp == nullptr ? nullptr : dxp + r * n,
+                        loops.normalise_backward(n, gp, xp, centre, rp[r], wp, mean_g, mean_gx, dxp,
                                                  dwp == nullptr ? nullptr : part.data(),
                                                  dbp == nullptr ? nullptr : part.data() + n);
+                        if (dxp != nullptr) dx.written(r * n, n, dxp);
                     }
                     double* total = totals.data() + p * 2 * n;
                     for (int64_t j = 0; j < 2 * n; j++) total[j] += static_cast<double>(part[static_cast<size_t>(j)]);

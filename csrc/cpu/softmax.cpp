@@ -119,7 +119,24 @@ void backward_kernel(Call& c, bool log) {
     if (out.numel() == 0) return;
     const int64_t dim = wrap_dim(c.name(), c.i64(2), out.dim());
     const Layout at(out.sizes(), dim);
-    const DType loop = compute_dtype(out.dtype());
+    const DType t = out.dtype(), loop = compute_dtype(t);
+    if (is_half(t) && at.inner == 1 && c.tensor(0).dtype() == t && out.is_contiguous()) {
+        const Tensor grad = contiguous(c.tensor(0)), result = contiguous(c.tensor(1));
+        const ConvertLoop widen = find_convert_loop(t, DType::F32), narrow = find_convert_loop(DType::F32, t);
+        const char *g = grad.data<char>(), *o = result.data<char>();
+        char* gi = out.data<char>();
+        auto rows = [&](int64_t begin, int64_t end) {
+            auto buffer = std::make_unique_for_overwrite<float[]>(static_cast<size_t>(2 * at.n));
+            float *wide_g = buffer.get(), *wide_o = wide_g + at.n;
+            for (int64_t r = begin; r < end; r++) {
+                widen(at.n, wide_g, g + r * at.n * 2);
+                widen(at.n, wide_o, o + r * at.n * 2);
+                softmax_loops<float>().row_backward(at.n, wide_g, wide_o, wide_g, log);
+                narrow(at.n, gi + r * at.n * 2, wide_g);
+            }
+        };
+        return for_softmax(at, rows, [](int64_t, int64_t) {});
+    }
     const Tensor grad = contiguous(to_dtype(c.tensor(0), loop)), result = contiguous(to_dtype(c.tensor(1), loop));
     const Tensor target = out.dtype() == loop ? out : empty(out.sizes(), loop);
     visit_floating(c.name(), loop, [&](auto tag) {

@@ -275,7 +275,9 @@ void run_range(const Plan& plan, int64_t begin, int64_t end) {
             plan.loop(n, address(out), in, plan.params);
         } else {
             plan.loop(n, buffers[0], in, plan.params);
-            if (access[0].convert != nullptr) {
+            if (access[0].convert != nullptr && (by_row || plan.sizes.size() == 1) && out.strides[0] == 1) {
+                access[0].convert(n, address(out), buffers[0]);
+            } else if (access[0].convert != nullptr) {
                 access[0].convert(n, raw, buffers[0]);
                 scatter(plan, out, i, n, raw);
             } else {
