@@ -199,6 +199,26 @@ def test_half_types(kind, dtype):
         mashal.testing.assert_close(p.float(), q, rtol=0.01, atol=0.01)
 
 
+@pytest.mark.parametrize("name", KINDS + CELLS)
+def test_autocast_types(name):
+    """Results have PyTorch's types, whatever the type of the input; gradients that of the weights."""
+    for half_input in (False, True):
+        types = []
+        for m in (mashal, torch):
+            net = getattr(m.nn, name)(4, 5)
+            x = m.zeros(2, 4) if name in CELLS else m.zeros(3, 2, 4)
+            with m.amp.autocast("cpu", dtype=m.bfloat16):
+                results = flat(net(x.bfloat16() if half_input else x))
+            sum(t.float().sum() for t in results).backward()
+            types.append(
+                [
+                    str(t.dtype).split(".")[-1]
+                    for t in [*results, net.weight_hh.grad if name in CELLS else net.weight_hh_l0.grad]
+                ]
+            )
+        assert types[0] == types[1]
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_sequences(kind):
     ours, theirs = pair(kind, 4, 5, bidirectional=True)

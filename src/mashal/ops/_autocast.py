@@ -16,7 +16,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 # To the low-precision type: products, which matrix units speed up.
 _LOWER = """
-    _convolution addbmm addmm baddbmm bmm linalg_vecdot linear matmul mm prelu scaled_dot_product_attention
+    _convolution addbmm addmm baddbmm bmm linalg_vecdot linear lstm matmul mm prelu rnn_relu rnn_relu_cell
+    rnn_tanh rnn_tanh_cell scaled_dot_product_attention
 """
 # To float32: sums of many terms, losses, decompositions, and what has no kernel for the half types in PyTorch.
 _FLOAT32 = """

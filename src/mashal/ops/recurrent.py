@@ -190,6 +190,10 @@ def _run(
     bidirectional: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """All layers, on (T, B, I) or packed rows."""
+    if mode == GRU and _core.autocast_on():  # an LSTM and the plain networks are cast as a whole, see _autocast
+        args = (mode, input, hx, cx, batch_sizes, params, has_biases, num_layers, dropout, train, bidirectional)
+        out, hy, cy = _core.call_autocast(_run, "float32", args, {})
+        return out.to(hx.dtype), hy.to(hx.dtype), cy
     directions = 2 if bidirectional else 1
     per_layer, rest = divmod(len(params), num_layers)
     plain = directions * (4 if has_biases else 2)
@@ -295,6 +299,9 @@ def _one_step(
     b_ih: Tensor | None,
     b_hh: Tensor | None,
 ) -> tuple[Tensor, Tensor]:
+    if mode in (LSTM, GRU) and _core.autocast_on():
+        h, c = _core.call_autocast(_one_step, "float32", (mode, input, hx, cx, w_ih, w_hh, b_ih, b_hh), {})
+        return h.to(hx.dtype), c if cx is None else c.to(cx.dtype)
     states = (hx,) if cx is None else (hx, cx)
     if input.dim() != 2 or any(t.dim() != 2 for t in states):
         raise RuntimeError(
