@@ -134,3 +134,18 @@ def test_symbolic_names():
         mashal._check_is_size(-1)
     assert not isinstance(1, mashal.SymInt)
     assert isinstance(1, mashal.types.IntLikeType)
+
+
+def test_distributed_data_parallel_can_be_imported():  # unguarded at the top of many programs
+    from mashal.nn.parallel import DistributedDataParallel
+
+    with pytest.raises(RuntimeError, match="DistributedDataParallel: mashal does not run on several processes"):
+        DistributedDataParallel(mashal.nn.Linear(1, 1))
+    assert not isinstance(mashal.nn.Linear(1, 1), DistributedDataParallel)
+
+
+@pytest.mark.parametrize("module", ["pixelshuffle", "channelshuffle", "flatten", "fold"])
+def test_modules_of_layers(module):
+    ours = importlib.import_module(f"mashal.nn.modules.{module}")
+    theirs = importlib.import_module(f"torch.nn.modules.{module}")
+    assert sorted(ours.__all__) == sorted(theirs.__all__)
