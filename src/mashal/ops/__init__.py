@@ -63,6 +63,9 @@ _ROOMS = (
     "spectral",
     "short_time",
     "sparse",
+    "view_copies",
+    "histograms",
+    "older",
 )
 for _room in _ROOMS:
     import_module(f"{__name__}.{_room}")
