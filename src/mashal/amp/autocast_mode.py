@@ -107,14 +107,13 @@ class autocast:
         _core.autocast_enable_cache(self._cache_enabled)
         return self
 
-    def __exit__(self, *exc: object) -> bool:
+    def __exit__(self, *exc: object) -> None:
         enabled, dtype, cache = self._before.pop()
         if _core.autocast_decrement_nesting() == 0:
             _core.autocast_clear_cache()
         set_autocast_enabled(self.device, enabled)
         set_autocast_dtype(self.device, dtype)
         _core.autocast_enable_cache(cache)
-        return False
 
     def __call__(self, func: Callable[..., Any]) -> Callable[..., Any]:
         if not callable(func):

@@ -84,7 +84,7 @@ class profile:
         self.profiling_start_time_ns = 0
         self.profiling_end_time_ns = 0
 
-    def __enter__(self) -> profile | None:  # type: ignore[return]
+    def __enter__(self) -> profile | None:
         if not self.enabled:
             return None
         if self.entered:
@@ -97,10 +97,9 @@ class profile:
         self._base_ns = self.profiling_start_time_ns = time.time_ns()
         _core.profiler_start(self.record_shapes, self.profile_memory, self.with_stack)
 
-    def __exit__(self, *exc: object) -> bool:
+    def __exit__(self, *exc: object) -> None:
         if self.enabled:
             self._stop()
-        return False
 
     def _stop(self) -> None:
         records = _core.profiler_stop()
@@ -222,8 +221,8 @@ class _External:
             return None
         raise self._missing
 
-    def __exit__(self, *exc: object) -> bool:
-        return False
+    def __exit__(self, *exc: object) -> None:
+        pass
 
 
 class emit_nvtx(_External):
