@@ -290,11 +290,38 @@ def _rebuild_from_type_v2(func: Any, new_type: Any, args: Any, state: Any) -> An
 
 def _get_layout(name: Any) -> Any:
     """The layout of a name such as ``torch.strided``."""
-    from ._legacy_types import strided
+    from . import _legacy_types
 
-    if name not in ("torch.strided", "mashal.strided"):
+    known = {f"torch.{kind}": getattr(_legacy_types, kind) for kind in ("strided", "sparse_coo", "sparse_csr")}
+    if not isinstance(name, str) or name not in known:
         raise RuntimeError(f"load: tensors of layout {short(name)} are not supported. Save a dense tensor: to_dense().")
-    return strided
+    return known[name]
+
+
+def reduce_sparse(self: Any) -> tuple[Any, tuple[Any, ...]]:
+    """Of a sparse tensor; its parts are reduced as other tensors are."""
+    if self.is_sparse_csr:
+        parts = (self.crow_indices(), self.col_indices(), self.values())
+        return _rebuild_sparse_tensor, (self.layout, (*(p.detach() for p in parts), self.shape))
+    parts = (self._indices(), self._values())
+    return _rebuild_sparse_tensor, (self.layout, (*(p.detach() for p in parts), self.shape, self.is_coalesced()))
+
+
+def _rebuild_sparse_tensor(layout: Any, data: Any) -> Any:
+    import mashal
+
+    # In a format where the memory comes later the indices are not there yet to be checked.
+    check = _local.later is None
+    if layout is mashal.sparse_coo and isinstance(data, tuple) and len(data) in (3, 4):
+        indices, values, size = (_plain(data[0]), _plain(data[1]), _ints("the size", tuple(data[2])))
+        coalesced = bool(data[3]) if len(data) == 4 else None
+        return mashal.sparse_coo_tensor(indices, values, size, is_coalesced=coalesced, check_invariants=check)
+    if layout is mashal.sparse_csr and isinstance(data, tuple) and len(data) == 4 and check:
+        rows, columns, values, size = (*(_plain(part) for part in data[:3]), _ints("the size", tuple(data[3])))
+        return mashal.sparse_csr_tensor(rows, columns, values, size, check_invariants=True)
+    raise RuntimeError(
+        f"load: a sparse tensor of layout {short(str(layout))} cannot be loaded from this file. Save it as to_dense()."
+    )
 
 
 REBUILD_TENSOR = (
@@ -306,4 +333,5 @@ REBUILD_TENSOR = (
     _rebuild_meta_tensor_no_storage,
     _rebuild_device_tensor_from_numpy,
     _rebuild_device_tensor_from_cpu_tensor,
+    _rebuild_sparse_tensor,
 )

@@ -301,3 +301,26 @@ def test_equal_content_gives_equal_files():
         mashal.save({"a": mashal.ones(3)}, buffer)
         files.append(buffer.getvalue())
     assert files[0] == files[1]
+
+
+@pytest.mark.parametrize(("writer", "reader"), PAIRS, ids=IDS)
+def test_sparse_tensors(writer, reader, through):
+    with warnings.catch_warnings(
+        action="ignore"
+    ):  # PyTorch's invariants are unchecked, its compressed rows experimental
+        coo = writer.sparse_coo_tensor([[0, 2, 0], [1, 0, 1]], [1.0, 2.0, 3.0], (3, 4))
+        csr = writer.sparse_csr_tensor([0, 1, 1], [1], [5.0], (2, 3))
+    obj = [coo, coo.coalesce(), csr]
+    got = through(obj, writer, reader)
+    for a, b in zip(got, obj, strict=True):
+        assert str(a.layout).split(".")[1] == str(b.layout).split(".")[1]
+        assert a.to_dense().tolist() == b.to_dense().tolist()
+    assert [t.is_coalesced() for t in got[:2]] == [False, True]
+    old = through(obj[:2], writer, reader, _use_new_zipfile_serialization=False)
+    assert old[0].to_dense().tolist() == coo.to_dense().tolist()
+
+
+def test_sparse_indices_are_checked(through):
+    x = torch.sparse_coo_tensor([[0, 7]], [1.0, 2.0], (3,), check_invariants=False)
+    with pytest.raises(RuntimeError):
+        through(x, torch, mashal)

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import os
+import queue
 import struct
+import threading
 import zlib
 from collections.abc import Callable
 from typing import Any
@@ -25,6 +27,34 @@ _CHUNK = 4 << 20  # a piece stays in the cache between its checksum and its copy
 _FLAGS_UTF8, _FLAGS_DESCRIPTOR = 0x0800, 0x0008
 # Deflate cannot do better: a record that claims to is a bomb.
 _MOST_DEFLATED = 1032
+
+
+class _Checksum:
+    """The CRC-32 of chunks: that of large records is computed beside the writing or reading, by another thread."""
+
+    def __init__(self, size: int) -> None:
+        self._crc = 0
+        self._chunks: queue.SimpleQueue[memoryview | None] = queue.SimpleQueue()
+        self._thread = None
+        if size > 2 * _CHUNK:
+            self._thread = threading.Thread(target=self._run, daemon=True)
+            self._thread.start()
+
+    def _run(self) -> None:
+        while (chunk := self._chunks.get()) is not None:
+            self._crc = zlib.crc32(chunk, self._crc)
+
+    def add(self, chunk: memoryview) -> None:
+        if self._thread is None:
+            self._crc = zlib.crc32(chunk, self._crc)
+        else:
+            self._chunks.put(chunk)
+
+    def value(self) -> int:
+        if self._thread is not None:
+            self._chunks.put(None)
+            self._thread.join()
+        return self._crc
 
 
 class Writer:
@@ -82,13 +112,15 @@ class Writer:
         self._digest.update(path + struct.pack("<IQ", crc, size))
 
     def _bytes(self, view: memoryview) -> int:
-        checksum = _options.save.compute_crc32
-        crc = 0
-        for i in range(0, view.nbytes, _CHUNK):
-            chunk = view[i : i + _CHUNK]
-            if checksum:
-                crc = zlib.crc32(chunk, crc)
-            self._write(chunk)
+        checksum = _Checksum(view.nbytes) if _options.save.compute_crc32 else None
+        try:
+            for i in range(0, view.nbytes, _CHUNK):
+                chunk = view[i : i + _CHUNK]
+                if checksum is not None:
+                    checksum.add(chunk)
+                self._write(chunk)
+        finally:  # the memory must stay until the other thread has seen it
+            crc = checksum.value() if checksum is not None else 0
         return crc
 
     def _hole(self, size: int) -> int:
@@ -325,12 +357,15 @@ class Reader:
         if record.method == 8:
             out[:] = self.read(name)
             return
-        crc = 0
-        for i in range(0, out.nbytes, _CHUNK):
-            chunk = out[i : i + _CHUNK]
-            self.source.read_into(record.start + i, chunk)
-            if record.crc:
-                crc = zlib.crc32(chunk, crc)
+        checksum = _Checksum(out.nbytes) if record.crc else None
+        try:
+            for i in range(0, out.nbytes, _CHUNK):
+                chunk = out[i : i + _CHUNK]
+                self.source.read_into(record.start + i, chunk)
+                if checksum is not None:
+                    checksum.add(chunk)
+        finally:
+            crc = checksum.value() if checksum is not None else 0
         self._check(record, crc)
 
     def text(self, name: str) -> str | None:

@@ -351,7 +351,6 @@ def _rebuild_from_type(*arguments: Any) -> Any:
 
 _UNSUPPORTED = {
     "torch._utils._rebuild_qtensor": "quantized tensors",
-    "torch._utils._rebuild_sparse_tensor": "sparse tensors (save them as to_dense())",
     "torch._utils._rebuild_nested_tensor": "nested tensors",
     "torch._utils._rebuild_wrapper_subclass": "wrapper subclasses",
 }

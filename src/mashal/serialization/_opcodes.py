@@ -128,6 +128,7 @@ def globals_of(data: bytes) -> set[str]:
 
 
 _INTS = {0x4B, 0x4D, 0x4A, 0x8A}
+_REWRITTEN = {0x51, 0x63, 0x95}  # BINPERSID, GLOBAL, FRAME
 
 
 def emit(value: Any) -> bytes:
@@ -156,6 +157,9 @@ def rewrite(data: bytes, rename: Callable[[str, str], tuple[str, str]], values: 
     stack_globals = len(data) > 1 and data[0] == 0x80 and data[1] >= 4
     last_op, last_at = -1, 0
     for op, at, start, stop in scan(data):
+        if not stack_globals and op not in _REWRITTEN:
+            last_op, last_at = op, at
+            continue
         new: bytes | None = None
         begin = at
         if op == 0x51 and last_op in _INTS:  # BINPERSID

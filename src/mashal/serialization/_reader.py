@@ -283,6 +283,25 @@ def _proto(r: PickleReader) -> None:
         raise UnpicklingError(f"unsupported pickle protocol: {protocol}")
 
 
+# The most frequent opcodes; data that ends here gives an IndexError, which becomes an UnpicklingError.
+def _binput(r: PickleReader) -> None:
+    at = r.position
+    r.memo[r.data[at]] = r.stack[-1]
+    r.position = at + 1
+
+
+def _binget(r: PickleReader) -> None:
+    at = r.position
+    r.get(r.data[at])
+    r.position = at + 1
+
+
+def _binint1(r: PickleReader) -> None:
+    at = r.position
+    r.stack.append(r.data[at])
+    r.position = at + 1
+
+
 def _frame(r: PickleReader) -> None:
     if r.number(8) > r.end - r.position:
         raise _truncated()
@@ -400,7 +419,7 @@ _TABLE: dict[str, Callable[[PickleReader], Any]] = {
     "INT": _int,
     "LONG": _long,
     "BININT": lambda r: r.stack.append(int.from_bytes(r.take(4), "little", signed=True)),
-    "BININT1": lambda r: r.stack.append(r.number(1)),
+    "BININT1": _binint1,
     "BININT2": lambda r: r.stack.append(r.number(2)),
     "LONG1": _counted_long(1),
     "LONG4": _counted_long(4),
@@ -441,11 +460,11 @@ _TABLE: dict[str, Callable[[PickleReader], Any]] = {
     "BUILD": PickleReader.build,
     "BINPERSID": PickleReader.persistent,
     "PUT": lambda r: r.put(int(r.line())),
-    "BINPUT": lambda r: r.put(r.number(1)),
+    "BINPUT": _binput,
     "LONG_BINPUT": lambda r: r.put(r.number(4)),
     "MEMOIZE": lambda r: r.put(len(r.memo)),
     "GET": lambda r: r.get(int(r.line())),
-    "BINGET": lambda r: r.get(r.number(1)),
+    "BINGET": _binget,
     "LONG_BINGET": lambda r: r.get(r.number(4)),
 }
 _HANDLERS += [_unsupported(op) for op in range(256)]

@@ -11,7 +11,7 @@ from typing import Any
 
 import mashal
 
-from .. import Tensor
+from .. import Tensor, _pickling
 from .._legacy_types import sparse_coo, sparse_csr
 from .._printing import _with_suffixes
 from . import _ops as ops
@@ -283,7 +283,7 @@ class SparseTensor(Tensor):
         return out.requires_grad_() if self.requires_grad else out
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        return make, (self._i, self._v, tuple(self.shape), self._is_coalesced, self._layout)
+        return _pickling.reduce_sparse(self)
 
 
 def _unary(name: str) -> Any:
