@@ -220,7 +220,7 @@ _LAZY = frozenset(
         "__config__", "_C", "_VF", "_dynamo", "_jit_internal", "_ops", "_utils", "accelerator", "amp", "autograd",
         "backends", "compiler", "cpu", "cuda", "distributed", "distributions", "fft", "func", "functional", "futures",
         "hub", "jit", "library", "linalg",
-        "mps", "mtia", "multiprocessing", "nn", "optim", "profiler", "quasirandom", "return_types", "serialization",
+        "mps", "mtia", "multiprocessing", "nn", "onnx", "optim", "profiler", "quasirandom", "return_types", "serialization",
         "signal", "sparse", "special", "testing", "types", "utils", "version", "xpu",
     )
 )  # fmt: skip

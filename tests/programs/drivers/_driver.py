@@ -1,0 +1,56 @@
+"""What the drivers share. They know nothing of mashal: each runs as it is with PyTorch and under the alias."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import re
+import runpy
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+PROGRAM = Path(os.environ["PROGRAM"])  # the repository
+REPORT = Path(os.environ["REPORT"])
+
+
+def script(path: str, *arguments: object, within: str = ".") -> str:
+    """Runs a script of the repository as a command line would, in its own folder's import path; gives what it wrote."""
+    file = PROGRAM / path
+    said = io.StringIO()
+    sys.argv = [str(file), *map(str, arguments)]
+    sys.path.insert(0, str(file.parent))
+    with contextlib.redirect_stdout(said), contextlib.chdir(within), clock():
+        runpy.run_path(str(file), run_name="__main__")
+    return said.getvalue()
+
+
+def modules(path: str = ".") -> None:
+    """Lets the driver import from a folder of the repository."""
+    sys.path.insert(0, str(PROGRAM / path))
+
+
+def numbers(pattern: str, text: str) -> list[float]:
+    """The numbers that the group of ``pattern`` finds."""
+    return [float(found) for found in re.findall(pattern, text)]
+
+
+_seconds = 0.0
+
+
+@contextlib.contextmanager
+def clock() -> Iterator[None]:
+    """Around the work that counts: not the imports, not the making of data."""
+    global _seconds
+    start = time.perf_counter()
+    yield
+    _seconds += time.perf_counter() - start
+
+
+def report(values: Iterable[Any]) -> None:
+    """Hands losses, and other numbers that must agree, to the test."""
+    REPORT.write_text(json.dumps({"numbers": [float(v) for v in values], "seconds": _seconds}))
