@@ -306,8 +306,6 @@ def test_equal_content_gives_equal_files():
 @pytest.mark.parametrize(("writer", "reader"), PAIRS, ids=IDS)
 def test_sparse_tensors(writer, reader, through):
     with warnings.catch_warnings(action="ignore"):  # PyTorch: unchecked invariants, experimental compressed rows
-        action="ignore"
-    ):  # PyTorch's invariants are unchecked, its compressed rows experimental
         coo = writer.sparse_coo_tensor([[0, 2, 0], [1, 0, 1]], [1.0, 2.0, 3.0], (3, 4))
         csr = writer.sparse_csr_tensor([0, 1, 1], [1], [5.0], (2, 3))
     obj = [coo, coo.coalesce(), csr]
