@@ -36,7 +36,8 @@ NAMESPACES = (
     "nn.utils.stateless", "optim", "optim.lr_scheduler", "optim.swa_utils", "overrides", "profiler", "random",
     "return_types", "serialization", "signal.windows", "sparse", "special", "storage", "testing", "torch_version",
     "types", "utils", "utils._pytree", "utils.benchmark", "utils.checkpoint", "utils.collect_env",
-    "utils.cpp_extension", "utils.data", "utils.dlpack", "utils.hooks", "utils.model_zoo", "utils.tensorboard",
+    "utils.cpp_extension", "utils.data", "utils.dlpack", "utils.hooks", "utils.model_zoo", "utils.safetensors", "utils.serialization",
+    "utils.tensorboard",
     "version", "xpu",
 )  # fmt: skip
 
@@ -68,7 +69,7 @@ def public_names(owner: Any) -> list[str]:
     if hasattr(owner, "__all__"):
         return sorted(set(owner.__all__))
     names = {name for name, value in vars(owner).items() if is_ours(owner, name, value)}
-    return sorted(names if owner is mashal else names - {"Tensor"})
+    return sorted(names | {*mashal._LAZY_MEMBERS} if owner is mashal else names - {"Tensor"})
 
 
 def page() -> str:
