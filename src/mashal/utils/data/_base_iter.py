@@ -6,8 +6,10 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from ... import empty, int64
+from ... import Generator, empty, int64
 from ._utils.fetch import _IterableDatasetFetcher, _MapDatasetFetcher
+from .datapipes.datapipe import IterDataPipe, MapDataPipe
+from .graph_settings import apply_random_seed, apply_sharding
 
 
 class _DatasetKind:
@@ -30,6 +32,8 @@ class _BaseDataLoaderIter:
 
     def __init__(self, loader: Any) -> None:
         self._dataset = loader.dataset
+        self._shared_seed: int | None = None
+        self._seed_pipes(loader)
         self._dataset_kind = loader._dataset_kind
         self._IterableDataset_len_called = loader._IterableDataset_len_called
         self._auto_collation = loader._auto_collation
@@ -64,6 +68,13 @@ class _BaseDataLoaderIter:
         self._sampler_iter = iter(self._index_sampler)
         self._num_yielded = 0
         self._IterableDataset_len_called = loader._IterableDataset_len_called
+        self._seed_pipes(loader)
+
+    def _seed_pipes(self, loader: Any) -> None:
+        """Seed the random pipes of a pass; all workers get the same seed, so that their shards fit together."""
+        if isinstance(self._dataset, IterDataPipe):
+            self._shared_seed = int(empty((), dtype=int64).random_(generator=loader.generator).item())
+            apply_random_seed(self._dataset, Generator().manual_seed(self._shared_seed))
 
     def _next_index(self) -> Any:
         return next(self._sampler_iter)
@@ -101,6 +112,8 @@ class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
         super().__init__(loader)
         if self._timeout != 0:
             raise AssertionError("_SingleProcessDataLoaderIter requires timeout == 0")
+        if isinstance(self._dataset, (IterDataPipe, MapDataPipe)):
+            apply_sharding(self._dataset, 1, 0)
         self._dataset_fetcher = _DatasetKind.create_fetcher(
             self._dataset_kind, self._dataset, self._auto_collation, self._collate_fn, self._drop_last
         )

@@ -15,6 +15,7 @@ from ..._exceptions import ExceptionWrapper
 from ._base_iter import _BaseDataLoaderIter, _DatasetKind
 from ._utils import MP_STATUS_CHECK_INTERVAL, wire
 from ._utils.worker import Job, thread_main
+from .datapipes.datapipe import IterDataPipe
 
 
 class _ParallelDataLoaderIter(_BaseDataLoaderIter):
@@ -43,6 +44,7 @@ class _ParallelDataLoaderIter(_BaseDataLoaderIter):
             self._base_seed,
             loader.worker_init_fn,
             self._num_workers,
+            self._shared_seed,
         )
 
     # ---- what kinds of workers differ in ----
@@ -80,7 +82,7 @@ class _ParallelDataLoaderIter(_BaseDataLoaderIter):
     def _resume(self) -> None:
         """Have all workers begin another pass; what they still send of the last one is dropped."""
         for worker in range(self._num_workers):
-            self._send(worker, -self._pass, None)
+            self._send(worker, -self._pass, self._shared_seed)
         for worker in range(self._num_workers):
             while self._receive(worker)[1:3] != (wire.RESUMED, -self._pass):
                 pass
@@ -162,7 +164,9 @@ class _ThreadDataLoaderIter(_ParallelDataLoaderIter):
             results: queue.SimpleQueue[Any] = queue.SimpleQueue() if self._in_order else anyone
             dataset = self._dataset
             if self._dataset_kind == _DatasetKind.Iterable:
-                dataset = copy.copy(dataset)  # so that worker_init_fn can give each its own part
+                # So that worker_init_fn, or sharding, can give each its own part.
+                pipe = isinstance(dataset, IterDataPipe)
+                dataset = copy.deepcopy(dataset) if pipe else copy.copy(dataset)
             thread = threading.Thread(
                 target=_run_thread,
                 args=(thread_main, self._job, i, dataset, tasks, results, is_grad_enabled()),
@@ -194,7 +198,7 @@ class _ThreadDataLoaderIter(_ParallelDataLoaderIter):
             super()._resume()
             return
         for worker in range(self._num_workers):
-            self._send(worker, -self._pass, None)
+            self._send(worker, -self._pass, self._shared_seed)
         waiting = self._num_workers
         while waiting:
             waiting -= self._receive(None)[1:3] == (wire.RESUMED, -self._pass)

@@ -171,7 +171,7 @@ class _MultiProcessingDataLoaderIter(_ParallelDataLoaderIter):
 
     def _resume(self) -> None:
         for i in range(self._num_workers):
-            self._send(i, -self._pass, None)
+            self._send(i, -self._pass, self._shared_seed)
         for i, channel in enumerate(self._channels):
             while True:
                 event = channel.next_event(wanted=False)

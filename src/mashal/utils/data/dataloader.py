@@ -15,7 +15,9 @@ from ._parallel import _ThreadDataLoaderIter
 from ._processes import _MultiProcessingDataLoaderIter
 from ._utils.collate import default_collate, default_convert
 from ._utils.worker import get_worker_info
+from .datapipes.datapipe import IterDataPipe
 from .dataset import Dataset, IterableDataset
+from .graph_settings import apply_shuffle_settings
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
 
 __all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"]
@@ -146,6 +148,10 @@ class DataLoader(Generic[_T_co]):
 
         if isinstance(dataset, IterableDataset):
             self._dataset_kind = _DatasetKind.Iterable
+            if isinstance(dataset, IterDataPipe):
+                # With pipes, shuffle=True and False turn their shufflers on and off.
+                self.dataset = apply_shuffle_settings(dataset, shuffle)
+                shuffle = None
             for name, given, bad in (
                 ("shuffle", shuffle, shuffle not in (False, None)),
                 ("sampler", sampler, sampler is not None),

@@ -103,6 +103,7 @@ class Job:
     base_seed: int
     init_fn: Callable[[int], Any] | None
     num_workers: int
+    shared_seed: int | None = None
 
     def fetcher(self, dataset: Any) -> Any:
         """What gets the samples for the sampler's indices."""
@@ -132,15 +133,25 @@ class Worker:
         self._fetcher: Any = None
         self._failure: ExceptionWrapper | None = None
 
-    def begin(self, first: bool) -> None:
+    def begin(self, first: bool, shared_seed: int | None) -> None:
         """Begin a pass; an error here is the answer to its first task."""
         self.ended = False
         try:
+            self._prepare_pipes(first, shared_seed)
             if first and self.job.init_fn is not None:
                 self.job.init_fn(self.worker_id)
             self._fetcher = self.job.fetcher(self.dataset)
         except Exception:  # noqa: BLE001 - wrapped and raised in the loader
             self._failure = ExceptionWrapper(where=self.where)
+
+    def _prepare_pipes(self, first: bool, shared_seed: int | None) -> None:
+        from ..datapipes.datapipe import IterDataPipe, MapDataPipe
+        from ..graph_settings import apply_random_seed, apply_sharding
+
+        if isinstance(self.dataset, IterDataPipe) and shared_seed is not None:
+            apply_random_seed(self.dataset, Generator().manual_seed(shared_seed))
+        if first and isinstance(self.dataset, (IterDataPipe, MapDataPipe)):
+            apply_sharding(self.dataset, self.job.num_workers, self.worker_id)
 
     def fetch(self, index: Any) -> tuple[int, Any]:
         """Return a kind of message (data or end) and the batch."""
@@ -177,14 +188,14 @@ def process_main(job: Job, worker_id: int, sock: Any, states: Any) -> None:
         pool = blocks.enable(states)
         channel = wire.WorkerChannel(sock, pool)
         worker = Worker(job, worker_id, job.dataset, f"in DataLoader worker process {worker_id}")
-        worker.begin(first=True)
+        worker.begin(True, job.shared_seed)
         while True:
             message = channel.receive()
             if message is None:
                 return
             task, index = message
             if task < 0:
-                worker.begin(first=False)
+                worker.begin(False, index)
                 channel.send(wire.RESUMED, task, None)
             elif not worker.ended:
                 kind, data = worker.fetch(index)
@@ -216,11 +227,11 @@ def thread_main(job: Job, worker_id: int, dataset: Any, tasks: Any, results: Any
     worker = Worker(job, worker_id, dataset, f"in DataLoader worker thread {worker_id}")
     try:
         with _core_grad_mode(grad_enabled):
-            worker.begin(first=True)
+            worker.begin(True, job.shared_seed)
             while (message := tasks.get()) is not None:
                 task, index = message
                 if task < 0:
-                    worker.begin(first=False)
+                    worker.begin(False, index)
                     results.put((worker_id, wire.RESUMED, task, None))
                 elif not worker.ended:
                     results.put((worker_id, *_with_task(worker.fetch(index), task)))

@@ -1,0 +1,5 @@
+"""Pipes: data sets made of small steps that are chained by methods."""
+
+from . import iter, map
+
+__all__ = ["iter", "map"]
