@@ -92,6 +92,10 @@ FORMS = {
     "from-dense": lambda t, a: a.to_dense().to_sparse(),
     "from-dense-1": lambda t, a: a.to_dense().to_sparse(1),
     "smm": lambda t, a: t.smm(a, t.arange(6.0).view(3, 2)),
+    "dsmm": lambda t, a: t.dsmm(t.arange(8.0).view(2, 4), a) if t is mashal else t.arange(8.0).view(2, 4) @ a,
+    "saddmm": lambda t, a: (t.saddmm if t is mashal else t.addmm)(t.ones(4, 2), a, t.arange(6.0).view(3, 2)),
+    "sspaddmm": lambda t, a: t.sspaddmm(a, t.eye(4).to_sparse(), a.to_dense(), beta=2, alpha=3),
+    "to_sparse_coo": lambda t, a: a.to_dense().to_sparse_coo(),
     "hspmm": lambda t, a: t.hspmm(a, t.ones(3, 2)),
     "relu": lambda t, a: t.relu(a),
 }  # fmt: skip

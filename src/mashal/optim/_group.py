@@ -56,6 +56,9 @@ class GroupOptimizer(Optimizer):
 
     def _step_param(self, p: Tensor, grad: Tensor, state: State, group: Group) -> None:
         """Hand over to :meth:`_update`, with complex tensors seen as pairs of reals: each component for itself."""
+        if grad.is_sparse:
+            self._step_sparse(p, grad, state, group)
+            return
         if group["maximize"]:
             grad = -grad
         if p.is_complex():
@@ -66,6 +69,12 @@ class GroupOptimizer(Optimizer):
                 for key, value in state.items()
             }
         self._update(p, grad, state, group)
+
+    def _step_sparse(self, p: Tensor, grad: Tensor, state: State, group: Group) -> None:
+        """Update ``p`` by a sparse gradient, in an optimizer that can."""
+        name = type(self).__name__
+        hint = ", please consider SparseAdam instead" if name in ("Adam", "Adamax") else ""
+        raise RuntimeError(f"{name} does not support sparse gradients{hint}")
 
     def _new_state(self, p: Tensor, group: Group) -> State:
         """Return the state of a parameter before its first step."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from .. import Tensor, full_like
 from ._group import (
     Group,
@@ -101,6 +103,16 @@ class Adagrad(GroupOptimizer):
             "step": step_counter(p if group["fused"] else None),
             "sum": full_like(p, complex(start, start) if p.is_complex() else start, requires_grad=False),
         }
+
+    def _step_sparse(self, p: Tensor, grad: Any, state: State, group: Group) -> None:
+        if group["weight_decay"] != 0:
+            raise RuntimeError("weight_decay option is not compatible with sparse gradients")
+        state["step"] += 1
+        grad = grad.coalesce()
+        at, g = tuple(grad.indices()), -grad.values() if group["maximize"] else grad.values()
+        total = state["sum"].index_put_(at, g * g, accumulate=True)
+        rate = float(group["lr"]) / (1 + (float(state["step"]) - 1) * group["lr_decay"])
+        p.index_put_(at, g / (total[at].sqrt() + group["eps"]) * -rate, accumulate=True)
 
     def _update(self, p: Tensor, grad: Tensor, state: State, group: Group) -> None:
         state["step"] += 1

@@ -284,6 +284,16 @@ def add(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
     return coalesce(both)
 
 
+@_offers("add_", "__iadd__")
+def add_(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+    """Adds a sparse tensor to a strided one, in place."""
+    if not _is_sparse(other):
+        raise RuntimeError("add_: a strided tensor cannot be added to a sparse one in place.")
+    if other.sparse_dim() == 1 and input.shape == other.shape:
+        return input.index_add_(0, other._i[0], other._v, alpha=alpha)
+    return input.add_(to_dense(other), alpha=alpha)
+
+
 @_offers("sub", "__sub__", "subtract", "rsub", "__rsub__")
 def sub(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
     """Differences, as :func:`add`."""

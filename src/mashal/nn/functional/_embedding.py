@@ -41,6 +41,10 @@ def embedding(
     if max_norm is not None:
         input = input.contiguous()
         _no_grad_embedding_renorm_(weight, input, max_norm, norm_type)
+    if sparse and weight.requires_grad and weight.is_leaf and not scale_grad_by_freq and mashal.is_grad_enabled():
+        from ...sparse._embedding import lookup
+
+        return lookup(weight, input, padding_idx)
     return mashal.embedding(weight, input, padding_idx, scale_grad_by_freq, sparse)
 
 
