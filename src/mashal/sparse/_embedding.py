@@ -20,8 +20,9 @@ def _watch(weight: Tensor) -> None:
     known = _watched.get(id(weight))
     if known is not None and known() is weight:
         return
-    table = weakref.ref(weight, lambda _, key=id(weight): _watched.pop(key, None))
-    _watched[id(weight)] = table
+    key = id(weight)
+    table = weakref.ref(weight, lambda _: _watched.pop(key, None))
+    _watched[key] = table
 
     def make_dense(_: Tensor) -> None:
         owner = table()
