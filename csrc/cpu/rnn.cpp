@@ -36,21 +36,23 @@ RnnGeometry::RnnGeometry(const Call& c, size_t input_at, size_t batch_sizes_at) 
     mode = static_cast<RnnMode>(m);
     gates = is_lstm() ? 4 : mode == RnnMode::Gru ? 3 : 1;
     packed = !given.empty();
+    cell = hx.dim() == 2;
     MASHAL_CHECK(is_floating(x.dtype()), op, "not implemented for '", dtype_legacy_name(x.dtype()), "'");
-    MASHAL_CHECK(x.dim() == (packed ? 2 : 3), op, "input must have ", packed ? 2 : 3, " dimensions, got input ",
-                 text(x), ".");
-    MASHAL_CHECK(hx.dim() == 3 && (hx.size(0) == 1 || hx.size(0) == 2), op,
+    MASHAL_CHECK(!(packed && cell), op, "hx must have 3 dimensions with batch_sizes, got hx ", text(hx), ".");
+    MASHAL_CHECK(x.dim() == (packed || cell ? 2 : 3), op, "input must have ", packed || cell ? 2 : 3,
+                 " dimensions, got input ", text(x), ".");
+    MASHAL_CHECK(cell || (hx.dim() == 3 && (hx.size(0) == 1 || hx.size(0) == 2)), op,
                  "hx must be (directions, batch, hidden_size), got hx ", text(hx), ".");
-    directions = hx.size(0);
-    batch = hx.size(1);
-    state = hx.size(2);
+    directions = cell ? 1 : hx.size(0);
+    batch = hx.size(cell ? 0 : 1);
+    state = hx.size(cell ? 1 : 2);
     input = x.size(x.dim() - 1);
     if (packed) {
         sizes.assign(given.begin(), given.end());
     } else {
-        sizes.assign(static_cast<size_t>(x.size(0)), x.size(1));
-        MASHAL_CHECK(x.size(1) == batch, op, "input and hx must have the same batch size, got input ", text(x),
-                     " and hx ", text(hx), ".");
+        sizes.assign(cell ? 1 : static_cast<size_t>(x.size(0)), x.size(cell ? 0 : 1));
+        MASHAL_CHECK(x.size(cell ? 0 : 1) == batch, op, "input and hx must have the same batch size, got input ",
+                     text(x), " and hx ", text(hx), ".");
     }
     steps = static_cast<int64_t>(sizes.size());
     MASHAL_CHECK(steps > 0, op, "Expected sequence length to be larger than 0 in RNN, got input ", text(x), ".");
@@ -79,25 +81,25 @@ RnnGeometry::RnnGeometry(const Call& c, size_t input_at, size_t batch_sizes_at) 
     hidden = params[1].size(0) / gates;
     columns = mode == RnnMode::Gru ? 4 * hidden : gates * hidden;
     const int64_t width = gates * hidden;
-    auto check = [&](const char* name, const Tensor& t, std::initializer_list<int64_t> shape) {
-        MASHAL_CHECK(equal(t.sizes(), IntSpan(shape.begin(), shape.size())), op, name, " must have shape ",
-                     shape_text(IntSpan(shape.begin(), shape.size())), ", got ", name, " ", text(t), " with input ",
-                     text(x), " and hx ", text(hx), ".");
+    auto check = [&](const char* name, const Tensor& t, const IntVec& shape) {
+        MASHAL_CHECK(equal(t.sizes(), shape), op, name, " must have shape ", shape_text(shape), ", got ", name, " ",
+                     text(t), " with input ", text(x), " and hx ", text(hx), ".");
         MASHAL_CHECK(t.dtype() == x.dtype(), op, name, " must have the dtype of input, got ", name, " ", text(t),
                      " and input ", text(x), ".");
     };
+    auto of_states = [&](int64_t width) { return cell ? IntVec{batch, width} : IntVec{directions, batch, width}; };
     for (int64_t d = 0; d < directions; d++) {
         const auto at = static_cast<size_t>(d * n_params);
-        check("weight_ih", params[at], {width, input});
-        check("weight_hh", params[at + 1], {width, state});
-        if (biases) check("bias_ih", params[at + 2], {width});
-        if (biases) check("bias_hh", params[at + 3], {width});
-        if (projection) check("weight_hr", params[at + static_cast<size_t>(plain)], {state, hidden});
+        check("weight_ih", params[at], IntVec{width, input});
+        check("weight_hh", params[at + 1], IntVec{width, state});
+        if (biases) check("bias_ih", params[at + 2], IntVec{width});
+        if (biases) check("bias_hh", params[at + 3], IntVec{width});
+        if (projection) check("weight_hr", params[at + static_cast<size_t>(plain)], IntVec{state, hidden});
     }
-    check("hx", hx, {directions, batch, projection ? state : hidden});
+    check("hx", hx, of_states(projection ? state : hidden));
     if (is_lstm()) {
         MASHAL_CHECK(cx.defined(), op, "an LSTM needs cx, got None.");
-        check("cx", cx, {directions, batch, hidden});
+        check("cx", cx, of_states(hidden));
     }
 }
 

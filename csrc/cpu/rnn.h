@@ -31,6 +31,7 @@ struct RnnGeometry {
     int64_t columns;   // of the buffer of gates: gates * hidden, but 4 * hidden for a GRU
     int64_t n_params;  // of one direction: w_ih, w_hh, b_ih, b_hh, w_hr
     bool packed;       // given as rows, not as (steps, batch)
+    bool cell;         // given as (batch) for a single step in one direction; only the states are wanted
     std::vector<int64_t> sizes, offsets;
 
     bool is_lstm() const { return mode == RnnMode::Lstm; }

@@ -41,8 +41,9 @@ struct Direction {
         s.hidden = g.hidden;
         s.grad = grad;
         s.grad_ld = grad_ld;
-        s.outer = g.projection ? zeros : outer + at * history_ld() + u;
-        s.outer_ld = g.projection ? 0 : history_ld();
+        const bool no_outer = g.projection || g.cell;  // already in `grad`, or there is none
+        s.outer = no_outer ? zeros : outer + at * history_ld() + u;
+        s.outer_ld = no_outer ? 0 : history_ld();
         s.gates = gates + at * g.columns + u;
         s.gates_ld = g.columns;
         s.before = before == nullptr ? nullptr : before + lo * before_ld + u;
@@ -83,7 +84,7 @@ struct Direction {
         for (int64_t r = lo; r < hi; r++)
             for (int64_t j = 0; j < g.state; j++)
                 grad_projected[(at + r) * g.state + j] =
-                    grad_state[r * g.state + j] + outer[(at + r) * history_ld() + j];
+                    grad_state[r * g.state + j] + (g.cell ? T(0) : outer[(at + r) * history_ld() + j]);
         for (int64_t block = 0; block < projection.blocks; block++)
             for (int64_t r = lo; r < hi; r += projection.row_chunk) {
                 const int64_t end = std::min(hi, r + projection.row_chunk);
@@ -274,7 +275,7 @@ void rnn_layer_backward_shape(Call& c) {
                      " ", text(t), ".");
     };
     const int64_t width = g.directions * g.state;
-    check("grad", c.tensor(0), g.packed ? IntVec{g.rows, width} : IntVec{g.steps, g.batch, width});
+    check("grad", c.tensor(0), g.cell ? none : g.packed ? IntVec{g.rows, width} : IntVec{g.steps, g.batch, width});
     check("grad_hy", c.tensor(1), c.tensor(4).sizes());
     if (g.is_lstm()) check("grad_cy", c.tensor(2), c.tensor(5).sizes());
     const int64_t bytes = g.kept_size() * item_size(compute_dtype(x.dtype()));

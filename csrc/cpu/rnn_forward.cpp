@@ -137,7 +137,7 @@ void rnn_forward(Call& c) {
                                    : g.directions * (g.rows * g.columns + g.batch * g.hidden + g.mixed_size())};
     const Tensor temporary = keep ? Tensor() : empty(sizes, dtype);
     T* kept = keep ? static_cast<T*>(c.out[3].data()) : temporary.data<T>();
-    T* history = keep ? kept : out.data();
+    T* history = keep ? kept : g.cell ? hy.data() : out.data();
     const bool kept_gates = keep && g.gates_size() > 0;
     const int64_t plain_sizes[1] = {keep && !kept_gates ? g.directions * g.rows * g.columns : 0};
     const Tensor plain_gates = empty(plain_sizes, dtype);
@@ -183,7 +183,7 @@ void rnn_forward(Call& c) {
         for (const Direction<T>& to : directions)
             to.finish(hy_data + to.index * g.batch * g.state,
                       g.is_lstm() ? cy_data + to.index * g.batch * g.hidden : nullptr);
-        if (keep) std::copy_n(history, g.history_size(), out_data);
+        if (keep && !g.cell) std::copy_n(history, g.history_size(), out_data);
     }
     out.finish();
     hy.finish();
@@ -195,13 +195,15 @@ void rnn_layer_shape(Call& c) {
     const RnnGeometry g(c, 0, 4);
     const Tensor x = c.tensor(0);
     const int64_t width = g.directions * g.state;
-    if (g.packed)
+    if (g.cell)
+        c.result(IntVec{0}, x.dtype(), x.device());
+    else if (g.packed)
         c.result(IntVec{g.rows, width}, x.dtype(), x.device());
     else
         c.result(IntVec{g.steps, g.batch, width}, x.dtype(), x.device());
-    c.result(IntVec{g.directions, g.batch, g.state}, x.dtype(), x.device());
+    c.result(c.tensor(1).sizes(), x.dtype(), x.device());
     if (g.is_lstm())
-        c.result(IntVec{g.directions, g.batch, g.hidden}, x.dtype(), x.device());
+        c.result(c.tensor(2).sizes(), x.dtype(), x.device());
     else
         c.result(IntVec{0}, x.dtype(), x.device());
     c.result(IntVec{c.flag(7) ? g.kept_size() * item_size(compute_dtype(x.dtype())) : 0}, DType::U8, x.device());

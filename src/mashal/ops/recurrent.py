@@ -28,14 +28,15 @@ def _rnn_layer() -> None:
 
     Args:
         input: (T, B, I), or with ``batch_sizes`` (rows, I), sequences sorted by length, longest first.
-        hx: (D, B, P) with D directions; cx: (D, B, H) for an LSTM.
+        hx: (D, B, P) with D directions; cx: (D, B, H) for an LSTM. A single step is input (B, I), hx (B, H), cx (B, H).
         params: for each direction w_ih (G H, I), w_hh (G H, P), biases (G H) if ``has_biases``, and w_hr (P, H) of an
             LSTM with a projection.
         mode: 0 tanh, 1 relu, 2 LSTM, 3 GRU.
         keep: whether backward will be wanted.
 
     Returns:
-        out (T, B, D P) or (rows, D P); hy and cy (empty unless an LSTM), as hx and cx; what backward needs, as bytes.
+        out (T, B, D P) or (rows, D P), empty for a single step; hy and cy (empty unless an LSTM), as hx and cx; what
+        backward needs, as bytes.
     """
 
 
@@ -104,8 +105,8 @@ def _(
             None if t is None else (t if t.requires_grad else t.detach().requires_grad_()).view_as(t) for t in given
         ]
         out, hy, cy = _layer_by_steps(uses[3], uses[4], uses[5], uses[6:], batch_sizes, mode, has_biases)
-        outs: list[Any] = [out, hy, cy] if mode == LSTM else [out, hy]
-        cotangents = uses[: len(outs)]
+        outs = [t for t in (out, hy, cy) if t is not None]
+        cotangents = [g for g, t in zip(uses[:3], (out, hy, cy), strict=True) if t is not None]
         wanted = [t for t in uses[3:] if t is not None]
         firsts = gradients(outs, wanted, cotangents, create_graph=True, allow_unused=True)
         pairs = [(f, g) for f, g in zip(firsts, gs, strict=True) if f is not None and f.requires_grad and g.numel()]
@@ -143,8 +144,12 @@ def _layer_by_steps(
     batch_sizes: Sequence[int],
     mode: int,
     has_biases: bool,
-) -> tuple[Tensor, Tensor, Tensor | None]:
+) -> tuple[Tensor | None, Tensor, Tensor | None]:
     """``_rnn_layer`` from single steps, for what the fused one does not offer."""
+    if hx.dim() == 2:
+        w_ih, w_hh, b_ih, b_hh = params if has_biases else (*params, None, None)
+        h, c = _cell(mode, linear(input, w_ih, b_ih), hx, cx, w_hh, b_hh)
+        return None, h, c
     packed = len(batch_sizes) > 0
     steps = input.split_with_sizes(list(batch_sizes), 0) if packed else input.unbind(0)
     directions = hx.shape[0]
@@ -325,10 +330,8 @@ def _one_step(
     params = [w_ih, w_hh]
     if has_biases:
         params += [w_ih.new_zeros(w_ih.shape[0]) if b is None else b for b in (b_ih, b_hh)]
-    c = None if cx is None else cx.unsqueeze(0)
-    keep = _keeps((input, *states, *params))
-    _, hy, cy, _ = _rnn_layer(input.unsqueeze(0), hx.unsqueeze(0), c, params, (), mode, has_biases, keep)
-    return hy.squeeze(0), cy.squeeze(0) if mode == LSTM else cy
+    _, hy, cy, _ = _rnn_layer(input, hx, cx, params, (), mode, has_biases, _keeps((input, *states, *params)))
+    return hy, cy
 
 
 @composite()
