@@ -185,6 +185,22 @@ from .storage import TypedStorage as TypedStorage  # noqa: E402
 from .storage import UntypedStorage as UntypedStorage  # noqa: E402
 from .storage import is_storage as is_storage  # noqa: E402
 
+from ._legacy_storages import TYPES as _STORAGES  # noqa: E402 # isort: skip
+
+BFloat16Storage = _STORAGES["BFloat16Storage"]
+BoolStorage = _STORAGES["BoolStorage"]
+ByteStorage = _STORAGES["ByteStorage"]
+CharStorage = _STORAGES["CharStorage"]
+ComplexDoubleStorage = _STORAGES["ComplexDoubleStorage"]
+ComplexFloatStorage = _STORAGES["ComplexFloatStorage"]
+DoubleStorage = _STORAGES["DoubleStorage"]
+FloatStorage = _STORAGES["FloatStorage"]
+HalfStorage = _STORAGES["HalfStorage"]
+IntStorage = _STORAGES["IntStorage"]
+LongStorage = _STORAGES["LongStorage"]
+ShortStorage = _STORAGES["ShortStorage"]
+Storage = FloatStorage
+
 
 def is_tensor(obj: Any) -> Any:
     """Whether ``obj`` is a tensor."""
@@ -217,11 +233,11 @@ _alias.install()
 # Submodules that are imported on first use: `import mashal` alone stays fast.
 _LAZY = frozenset(
     (
-        "__config__", "_C", "_VF", "_dynamo", "_jit_internal", "_ops", "_utils", "accelerator", "amp", "autograd",
-        "backends", "compiler", "cpu", "cuda", "distributed", "distributions", "fft", "func", "functional", "futures",
-        "hub", "jit", "library", "linalg",
-        "mps", "mtia", "multiprocessing", "nn", "onnx", "optim", "profiler", "quasirandom", "return_types", "serialization",
-        "signal", "sparse", "special", "testing", "types", "utils", "version", "xpu",
+        "__config__", "_C", "_dynamo", "_jit_internal", "_ops", "_utils", "_VF", "accelerator", "amp", "autograd",
+        "backends", "compiler", "cpu", "cuda", "distributed", "distributions", "fft", "func", "functional",
+        "futures", "hub", "jit", "library", "linalg", "mps", "mtia", "multiprocessing", "nn", "onnx", "optim",
+        "profiler", "quasirandom", "return_types", "serialization", "signal", "sparse", "special", "testing",
+        "types", "utils", "version", "xpu",
     )
 )  # fmt: skip
 

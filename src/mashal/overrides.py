@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -148,6 +151,89 @@ def handle_torch_function(public_api: Any, relevant_args: Any, *args: Any, **kwa
 def is_tensor_like(inp: Any) -> bool:
     """True for tensors and for objects with ``__torch_function__``."""
     return isinstance(inp, Tensor) or hasattr(type(inp), "__torch_function__")
+
+
+def has_torch_function_unary(arg: Any) -> bool:
+    """:func:`has_torch_function` of one argument."""
+    return has_torch_function((arg,))
+
+
+def has_torch_function_variadic(*args: Any) -> bool:
+    """:func:`has_torch_function` of arguments that are not in a tuple."""
+    return has_torch_function(args)
+
+
+def wrap_torch_function(dispatcher: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A decorator: the function can be overridden by the arguments that ``dispatcher`` returns for a call."""
+
+    def decorate(func: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(func)
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
+            relevant = dispatcher(*args, **kwargs)
+            if has_torch_function(relevant):
+                return handle_torch_function(wrapped, relevant, *args, **kwargs)
+            return func(*args, **kwargs)
+
+        return wrapped
+
+    return decorate
+
+
+def _modules() -> dict[str, Any]:
+    """Where functions on tensors are, by PyTorch's names."""
+    import mashal
+
+    names = ("", "functional", "nn.functional", "nn.init", "linalg", "fft", "special")
+    return {
+        f"torch.{name}".rstrip("."): importlib.import_module(f"{mashal.__name__}.{name}".rstrip(".")) for name in names
+    }
+
+
+def get_overridable_functions() -> dict[Any, list[Any]]:
+    """The functions and methods that ``__torch_function__`` is asked about, by the module or class they belong to."""
+    from .ops import _registry
+
+    known = {id(entry.call) for entry in _registry.entries.values()}
+    found: dict[Any, list[Any]] = {}
+    for module in _modules().values():
+        functions = [f for name, f in vars(module).items() if not name.startswith("_") and id(f) in known]
+        found[module] = functions
+    found[Tensor] = [f for name, f in vars(Tensor).items() if not name.startswith("_") and callable(f)]
+    return found
+
+
+@functools.cache
+def _names() -> dict[int, str]:
+    names: dict[int, str] = {}
+    for path, module in _modules().items():
+        for name, value in vars(module).items():
+            if callable(value) and not isinstance(value, type) and not name.startswith("_"):
+                names.setdefault(id(value), f"{path}.{name}")
+    for name, value in vars(Tensor).items():
+        names.setdefault(id(value), f"torch.Tensor.{name}")
+    return names
+
+
+def resolve_name(f: Any) -> str | None:
+    """PyTorch's name of a function or method: "torch.Tensor.add"; None if it has none.
+
+    Example:
+        >>> import mashal
+        >>> mashal.overrides.resolve_name(mashal.add)
+        'torch.add'
+    """
+    return _names().get(id(f))
+
+
+def is_tensor_method_or_property(func: Any) -> bool:
+    """Whether it is a method or property of Tensor."""
+    name = getattr(func, "__name__", None)
+    return any(value is func for value in vars(Tensor).values()) or name == "__get__"
+
+
+def enable_reentrant_dispatch() -> Any:
+    """A block in which an operation that was taken over can be taken over again: it can in any case."""
+    return contextlib.nullcontext()
 
 
 Tensor.__torch_function__ = classmethod(_default_torch_function)

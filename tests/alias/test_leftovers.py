@@ -146,3 +146,55 @@ def test_other_modules():
     pick = boolean_dispatch("flag", 1, False, lambda x, flag=False: "yes", lambda x, flag=False: "no", "m", "pick")
     assert (pick(1), pick(1, True), pick(1, flag=True), pick.__name__) == ("no", "yes", "yes", "pick")
     assert importlib.import_module("mashal.utils._contextlib")._DecoratorContextManager
+
+
+@pytest.mark.filterwarnings("ignore:TypedStorage is deprecated")
+def test_storage_classes():
+    assert mashal.FloatStorage(3).dtype is mashal.float32
+    assert mashal.LongStorage([1, 2]).tolist() == [1, 2]
+    assert isinstance(mashal.ones(1).storage(), mashal.FloatStorage)
+    assert not isinstance(mashal.ones(1).storage(), mashal.DoubleStorage)
+    assert mashal.Storage is mashal.FloatStorage
+    assert mashal.ByteTensor(mashal.ByteStorage.from_buffer(b"\x01\x02")).tolist() == [1, 2]
+    assert mashal.FloatStorage.from_buffer(b"\x3f\x80\0\0" * 2, "big", count=1).tolist() == [1.0]
+    assert mashal.ComplexFloatStorage.from_buffer(b"\x3f\x80\0\0\xbf\x80\0\0", "big").tolist() == [1 - 1j]
+    assert mashal.ShortStorage.from_buffer(b"").size() == 0
+    with pytest.raises(ValueError, match="whole elements"):
+        mashal.ShortStorage.from_buffer(b"123")
+    with pytest.raises(ValueError, match="byte_order"):
+        mashal.ShortStorage.from_buffer(b"12", "middle")
+    names = [n for n in dir(torch) if n.endswith("Storage") and not n.startswith(("Q", "Typed", "Untyped", "_"))]
+    assert [n for n in names if not hasattr(mashal, n)] == []
+
+
+def test_overrides():
+    o = mashal.overrides
+
+    class Box:
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return func.__name__, len(args)
+
+    @o.wrap_torch_function(lambda x, y: (x, y))
+    def both(x, y):
+        return "plain"
+
+    assert both(1, 2) == "plain"
+    assert both(1, Box()) == ("both", 2)
+    assert o.has_torch_function_unary(Box())
+    assert not o.has_torch_function_variadic(1, mashal.ones(1))
+    for ours, theirs in (
+        (mashal.add, torch.add),
+        (mashal.Tensor.add, torch.Tensor.add),
+        (mashal.nn.functional.cross_entropy, torch.nn.functional.cross_entropy),
+        (mashal.linalg.norm, torch.linalg.norm),
+        (len, len),
+    ):
+        assert o.resolve_name(ours) == torch.overrides.resolve_name(theirs)
+    assert o.is_tensor_method_or_property(mashal.Tensor.add)
+    assert not o.is_tensor_method_or_property(mashal.add)
+    functions = o.get_overridable_functions()
+    assert mashal.matmul in functions[mashal]
+    assert mashal.Tensor.matmul in functions[mashal.Tensor]
+    with o.enable_reentrant_dispatch():
+        pass
