@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import io
 import pickle
 import sys
+import types
 
 import pytest
 
@@ -177,6 +179,7 @@ def test_torch_is_not_imported():
 
     program = """
 import sys
+import types
 sys.modules["torch"] = None
 import io, mashal
 for zipped in (True, False):
@@ -186,3 +189,23 @@ for zipped in (True, False):
     mashal.load(b, weights_only=False)
 """
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_other_pickle_modules():
+    """A pickler in Python, with ideas of its own about how objects are reduced (as dill and cloudpickle have)."""
+    module = types.ModuleType("other")
+
+    class Pickler(pickle._Pickler):
+        def reducer_override(self, obj):
+            return (int, ("42",)) if callable(obj) and getattr(obj, "__name__", "") == "<lambda>" else NotImplemented
+
+    module.Pickler, module.Unpickler = Pickler, pickle._Unpickler
+    x = mashal.arange(5.0)
+    buffer = io.BytesIO()
+    mashal.save([x, x[1:], lambda: 0], buffer, pickle_module=module, pickle_protocol=4)
+    for options in ({"pickle_module": module}, {"weights_only": False}):
+        buffer.seek(0)
+        a, part, number = mashal.load(buffer, **options)
+        assert number == 42
+        a[1] = 9
+        assert part[0] == 9

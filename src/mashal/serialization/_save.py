@@ -235,13 +235,17 @@ def _without_gaps(t: Tensor) -> Tensor:
 
 def _pickled(obj: Any, plan: Plan, pickle_module: Any, protocol: int, persistent_id: Callable[[Any], Any]) -> bytes:
     buffer = io.BytesIO()
+    own = getattr(pickle_module.Pickler, "reducer_override", None)
 
     class Pickler(pickle_module.Pickler):  # type: ignore[name-defined,misc]
         def persistent_id(self, obj: Any) -> Any:
             return persistent_id(obj)
 
         def reducer_override(self, obj: Any) -> Any:
-            return plan.reduce(obj)
+            reduced = plan.reduce(obj)
+            if reduced is NotImplemented and own is not None:
+                return own(self, obj)
+            return reduced
 
     Pickler(buffer, protocol=protocol).dump(obj)
     return buffer.getvalue()
