@@ -24,7 +24,8 @@ from matplotlib import pyplot as plt
 WHAT = """the film | the soup | the room | this book | the music | their service | the battery | the ending | the acting
 my new phone | the bread | our guide | the second act | this little hotel | the screen | the writer | the sauce"""
 PRAISE = """superb | delightful | a joy | wonderful | excellent | charming | clever | perfect | lovely | brilliant
-moving | delicious | impressive | beautifully made | worth every cent | better than i had hoped | amazing | warm and funny"""
+moving | delicious | impressive | beautifully made | worth every cent | better than i had hoped | amazing
+warm and funny"""
 BLAME = """dreadful | a pain | terrible | awful | dull | disappointing | shoddy | boring | careless | lifeless | filthy
 tasteless | confusing | badly made | a waste of money | worse than i had feared | unbearable | slow and bitter"""
 HOW = "it was said that | i think | honestly | after a week | my friends say | to my surprise"
