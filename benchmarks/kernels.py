@@ -128,6 +128,40 @@ def embedding(m: Any) -> Step:
     return both_ways(forward)(m)
 
 
+def recurrent(kind: str, steps: int, batch: int, size: int, train: bool = True, **options: Any) -> Make:
+    def make(m: Any) -> Step:
+        m.manual_seed(0)
+        net = getattr(m.nn, kind)(size, size, **options)
+        x = rand(m, steps, batch, size)
+
+        def step() -> None:
+            net.zero_grad()
+            net(x)[0].sum().backward()
+
+        def forward() -> None:
+            with m.no_grad():
+                net(x)
+
+        return step if train else forward
+
+    return make
+
+
+def recurrent_cell(m: Any) -> Step:
+    m.manual_seed(0)
+    net = m.nn.LSTMCell(1, 51, dtype=m.float64)
+    x = rand(m, 20, 97, 1, dtype="float64")
+
+    def step() -> None:
+        net.zero_grad()
+        state = None
+        for t in x.unbind(0):
+            state = net(t, state)
+        state[0].sum().backward()
+
+    return step
+
+
 def mlp(m: Any) -> Step:
     m.manual_seed(0)
     nn = m.nn
@@ -184,6 +218,13 @@ def cases() -> list[Case]:
         (name, data_movement(name), 1.0) for name in ("sort", "topk", "cumsum", "gather", "index_select", "scatter_add")
     ]
     table.append(("embedding, fwd + bwd", embedding, 1.0))
+    table += [
+        (f"{kind} 35 x 20 x 256, fwd + bwd", recurrent(kind, 35, 20, 256), 0.8) for kind in ("RNN", "LSTM", "GRU")
+    ]
+    table.append(("LSTM 35 x 20 x 256 both directions", recurrent("LSTM", 35, 20, 256, bidirectional=True), 0.8))
+    table.append(("LSTM 100 x 1 x 256 forward", recurrent("LSTM", 100, 1, 256, train=False), 0.8))
+    table.append(("LSTM 1 x 1 x 16, fwd + bwd", recurrent("LSTM", 1, 1, 16), 0.3))
+    table.append(("LSTMCell 97 x 51 float64, 20 steps", recurrent_cell, 0.8))
     table.append(("MLP 784-512-512-10 b128 SGD step", mlp, 0.65))
     table += [(f"matmul {n} bfloat16", matmul((n, n), (n, n), "bfloat16"), 0.2) for n in (512, 1024)]
     table += [(f"{name} bfloat16 1024 x 4096", low_precision(name), 0.2) for name in ("gelu", "softmax")]

@@ -307,31 +307,45 @@ def _one_step(
     if mode in (LSTM, GRU) and _core.autocast_on():
         h, c = _core.call_autocast(_one_step, "float32", (mode, input, hx, cx, w_ih, w_hh, b_ih, b_hh), {})
         return h.to(hx.dtype), c if cx is None else c.to(cx.dtype)
+    params = [w_ih, w_hh]
+    has_biases = b_ih is not None or b_hh is not None
+    if has_biases:
+        params += [w_ih.new_zeros(w_ih.shape[0]) if b is None else b for b in (b_ih, b_hh)]
+    keep = _keeps((input, hx, cx, *params))
+    if hx.dim() != 2:
+        raise _misfit(mode, input, hx, cx, w_ih, w_hh)
+    try:
+        _, hy, cy, _ = _rnn_layer(input, hx, cx, params, (), mode, has_biases, keep)
+    except RuntimeError:
+        error = _misfit(mode, input, hx, cx, w_ih, w_hh)
+        if error is None:
+            raise
+        raise error from None
+    return hy, cy
+
+
+def _misfit(mode: int, input: Tensor, hx: Tensor, cx: Tensor | None, w_ih: Tensor, w_hh: Tensor) -> Any:
+    """PyTorch's error for the arguments of a cell; None if it is none of those."""
     states = (hx,) if cx is None else (hx, cx)
     if input.dim() != 2 or any(t.dim() != 2 for t in states):
-        raise RuntimeError(
+        return RuntimeError(
             f"{_NAMES[mode]}_cell: input and hidden states must have 2 dimensions, got input {tuple(input.shape)} and "
             f"{', '.join(str(tuple(t.shape)) for t in states)}."
         )
     if input.shape[1] != w_ih.shape[1]:
-        raise RuntimeError(f"input has inconsistent input_size: got {input.shape[1]} expected {w_ih.shape[1]}")
+        return RuntimeError(f"input has inconsistent input_size: got {input.shape[1]} expected {w_ih.shape[1]}")
     hidden = w_hh.shape[1]
     for i, t in enumerate(states):
         if t.shape[0] != input.shape[0]:
-            raise RuntimeError(f"Input batch size {input.shape[0]} doesn't match hidden{i} batch size {t.shape[0]}")
+            return RuntimeError(f"Input batch size {input.shape[0]} doesn't match hidden{i} batch size {t.shape[0]}")
         if t.shape[1] != hidden:
-            raise RuntimeError(f"hidden{i} has inconsistent hidden_size: got {t.shape[1]}, expected {hidden}")
+            return RuntimeError(f"hidden{i} has inconsistent hidden_size: got {t.shape[1]}, expected {hidden}")
     gates = (1, 1, 4, 3)[mode]
     if w_hh.shape[0] != gates * hidden:
-        raise RuntimeError(
+        return RuntimeError(
             f"weight_hh first dim must be {gates} * hidden_size = {gates * hidden}, but got {w_hh.shape[0]}"
         )
-    has_biases = b_ih is not None or b_hh is not None
-    params = [w_ih, w_hh]
-    if has_biases:
-        params += [w_ih.new_zeros(w_ih.shape[0]) if b is None else b for b in (b_ih, b_hh)]
-    _, hy, cy, _ = _rnn_layer(input, hx, cx, params, (), mode, has_biases, _keeps((input, *states, *params)))
-    return hy, cy
+    return None
 
 
 @composite()
