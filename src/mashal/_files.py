@@ -7,7 +7,6 @@ import errno
 import mmap
 import os
 import stat
-import tempfile
 from collections.abc import Iterator
 from typing import IO, Any
 
@@ -35,8 +34,8 @@ def map_file(path: Any, shared: bool, nbytes: int = 0) -> Any:
         os.close(fd)
 
 
-def _target_mode(path: str) -> int | None:
-    """The permissions of the file to be replaced; None if there is none.
+def _present(path: str) -> os.stat_result | None:
+    """The file to be replaced; None if there is none.
 
     Raises:
         OSError: for a file that may not be written, or a folder.
@@ -49,33 +48,39 @@ def _target_mode(path: str) -> int | None:
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
     if not os.access(path, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
-    return status.st_mode
+    return status
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def _temporary(folder: str, name: str, mode: int) -> tuple[int, str]:
+    """A new file beside the one that it is to replace."""
+    while True:
+        path = os.path.join(folder, f".{name[:200]}.{os.urandom(6).hex()}.tmp")
+        try:
+            return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode), path
+        except FileExistsError:
+            continue
 
 
 @contextlib.contextmanager
 def replaced(path: Any) -> Iterator[IO[bytes]]:
     """Opens a file for writing that takes the place of ``path`` at the end, when all its bytes are on the disk.
 
-    If anything goes wrong before, the old file is as it was. Its permissions stay; a symbolic link is followed. What
-    is not a regular file (a pipe, a device) is written directly, and so is a file in a folder that takes no new ones.
+    If anything goes wrong before, the old file is as it was. Its owner and permissions stay; a symbolic link is
+    followed. What is not a regular file (a pipe, a device) is written directly, and so is a file in a folder that takes
+    no new ones.
     """
     target = os.path.realpath(os.fspath(path))
-    mode = _target_mode(target)
+    old = _present(target)
     folder, name = os.path.split(target)
-    if mode is not None and not stat.S_ISREG(mode):
+    if old is not None and not stat.S_ISREG(old.st_mode):
         with open(target, "wb") as stream:
             yield stream
         return
     try:
-        fd, temporary = tempfile.mkstemp(prefix=f".{name[:200]}.", suffix=".tmp", dir=folder)
+        # Nobody may read in the new file what could not be read in the old one.
+        fd, temporary = _temporary(folder, name, 0o666 if old is None else 0o600)
     except PermissionError:
-        if mode is None:
+        if old is None:
             raise
         with open(target, "wb") as stream:
             yield stream
@@ -84,7 +89,10 @@ def replaced(path: Any) -> Iterator[IO[bytes]]:
         with open(fd, "wb") as stream:
             yield stream
             stream.flush()
-            os.fchmod(fd, stat.S_IMODE(mode) if mode is not None else 0o666 & ~_umask())
+            if old is not None:
+                with contextlib.suppress(OSError):  # only the superuser may give files away
+                    os.fchown(fd, old.st_uid, old.st_gid)
+                os.fchmod(fd, stat.S_IMODE(old.st_mode))
             os.fsync(fd)
         os.replace(temporary, target)
     except BaseException:
