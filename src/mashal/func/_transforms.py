@@ -68,10 +68,17 @@ def _others_track(outputs: Sequence[Tensor], mine: Sequence[Tensor]) -> bool:
             continue
         seen.add(node)
         variable = getattr(node, "variable", None)
-        if variable is not None and id(variable) not in ours:
+        if variable is not None and id(variable) not in ours and not hasattr(variable, "_of_finished_level"):
             return True
         todo.extend(following for following, _ in node.next_functions if following is not None)
     return False
+
+
+def _finish(inputs: Sequence[Tensor]) -> None:
+    """Marks this level's leaves: a recorded result depends on them, which means nothing to levels outside."""
+    for t in inputs:
+        if t.is_leaf:
+            t._of_finished_level = True  # type: ignore[attr-defined]
 
 
 def _plain(tree: Any, keep: bool) -> Any:
@@ -161,6 +168,7 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
             inputs = _leaves(mine)
             keep = _others_track([result], inputs)
             found = _vector_product([result], inputs, [result.detach().new_ones(())], keep)
+            _finish(inputs)
         grads = _plain(_refill(mine, found), keep)
         value = _plain(result, keep)
         return (grads, (value, _plain(aux, keep))) if has_aux else (grads, value)
@@ -207,6 +215,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         output, aux = _call(func, mine, has_aux)
         outputs, inputs = _leaves(output), _leaves(mine)
         keep = _others_track(outputs, inputs)
+        _finish(inputs)
 
     def product(cotangents: Any) -> Any:
         vectors = _leaves(cotangents)
@@ -250,6 +259,7 @@ def _linear(
         keep = _others_track(outputs, inputs)
         dummies = [t.detach().new_zeros(t.shape).requires_grad_() for t in outputs]
         transposed = _vector_product(outputs, inputs, dummies, True)
+        _finish([*inputs, *dummies])
 
     def product(tangents: Any) -> Any:
         vectors = _leaves(tangents)
@@ -315,6 +325,7 @@ def jacrev(
             inputs = _leaves(mine)
             keep = _others_track(_leaves(output), inputs)
             jacobian = _map(lambda t: _refill(mine, _jacobian(t, inputs, keep)), output)
+            _finish(inputs)
         jacobian = _plain(jacobian, keep)
         return (jacobian, _plain(aux, keep)) if has_aux else jacobian
 

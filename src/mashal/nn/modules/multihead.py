@@ -8,7 +8,7 @@ import mashal
 
 from ... import Tensor
 from .. import init
-from ..functional._attention import _canonical_mask, _dtype_of, multi_head_attention
+from ..functional._attention import multi_head_attention
 from ..parameter import Parameter
 from .linear import NonDynamicallyQuantizableLinear
 from .module import Module
@@ -184,10 +184,6 @@ class MultiheadAttention(Module):
 
         ``query`` is ``(N, L, E)``; the mask of kind 2 is ``(N, num_heads, L, L)``.
         """
-        attn_mask = _canonical_mask(attn_mask, "attn_mask", None, "", query.dtype, check_other=False)
-        key_padding_mask = _canonical_mask(
-            key_padding_mask, "key_padding_mask", _dtype_of(attn_mask), "attn_mask", query.dtype
-        )
         if attn_mask is None:
             return (None, None) if key_padding_mask is None else (key_padding_mask, 1)
         batch, length = query.shape[:2]

@@ -27,15 +27,26 @@ def _places(module: Module) -> dict[str, _Place]:
     return found
 
 
-def _current(place: _Place) -> Any:
+def _table(place: _Place) -> Any:
+    """The mapping that holds the tensor; for a name that the module does not know, its plain attributes."""
     sub, name = place
-    return sub._parameters[name] if name in sub._parameters else sub._buffers.get(name)
+    if name in sub._parameters:
+        return sub._parameters
+    return sub._buffers if name in sub._buffers else sub.__dict__
+
+
+_ABSENT = object()
+
+
+def _current(place: _Place) -> Any:
+    return _table(place).get(place[1], _ABSENT)
 
 
 def _put(place: _Place, value: Any) -> None:
-    sub, name = place
-    table: Any = sub._parameters if name in sub._parameters else sub._buffers
-    table[name] = value
+    if value is _ABSENT:
+        _table(place).pop(place[1], None)
+    else:
+        _table(place)[place[1]] = value
 
 
 def _with_ties(places: dict[str, _Place], given: dict[str, Any]) -> dict[str, Any]:
@@ -77,7 +88,7 @@ def _reparametrize_module(
             raise RuntimeError(f"Error(s) in reparametrizing for {module._get_name()}:\n\t" + "\n\t".join(problems))
     for name in replaced:
         if name not in places:
-            _raise_for_unknown(module, name)
+            places[name] = _new_place(module, name)
     # Every place once: parameters shared by two names of one module lie in one table entry.
     kept = [(name, places[name], _current(places[name])) for name in replaced]
     try:
@@ -92,14 +103,14 @@ def _reparametrize_module(
             _put(place, value)
 
 
-def _raise_for_unknown(module: Module, name: str) -> None:
+def _new_place(module: Module, name: str) -> _Place:
+    """A place for a tensor that the module does not have: a None entry, or an attribute for the time of the call."""
     path, _, last = name.rpartition(".")
     owner = module.get_submodule(path)
-    if last in owner._parameters or last in owner._buffers:
-        raise TypeError(f"functional_call: {name} is None in {owner._get_name()} and cannot be replaced.")
-    if not hasattr(owner, last):
-        raise AttributeError(f"{owner._get_name()} has no attribute `{last}`")
-    raise TypeError(f"{name}: {getattr(owner, last)!r} is not a parameter or buffer of {owner._get_name()}")
+    known = last in owner._parameters or last in owner._buffers or not hasattr(owner, last)
+    if not known and not isinstance(getattr(owner, last), Tensor):
+        raise TypeError(f"{name}: {getattr(owner, last)!r} is not an instance of torch.Tensor")
+    return owner, last
 
 
 def _functional_call(
