@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -370,3 +371,18 @@ def is_storage(obj: Any) -> bool:
         True
     """
     return isinstance(obj, _Storage)
+
+
+def _reduce_for_process(obj: Any) -> Any:
+    from .multiprocessing import reductions
+
+    if isinstance(obj, Tensor):
+        return reductions.reduce_tensor(obj)
+    return reductions.reduce_storage(obj) if isinstance(obj, UntypedStorage) else reductions.reduce_typed_storage(obj)
+
+
+# A program that has imported Python's multiprocessing expects its queues to share tensors; mashal.multiprocessing,
+# which is loaded when it is first needed, sees to the rest.
+if "multiprocessing.reduction" in sys.modules:
+    for _cls in (Tensor, UntypedStorage, TypedStorage):
+        sys.modules["multiprocessing.reduction"].ForkingPickler.register(_cls, _reduce_for_process)

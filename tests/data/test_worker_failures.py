@@ -267,8 +267,11 @@ def alive(pid):
         return False
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM, None], ids=str)
-@pytest.mark.parametrize("busy", [False, True])
+@pytest.mark.parametrize(
+    ("how", "busy"),
+    [(signal.SIGKILL, True), (signal.SIGKILL, False), (signal.SIGINT, True), (signal.SIGTERM, False), (None, True)],
+    ids=str,
+)
 def test_no_orphans(how, busy):
     then = "time.sleep(60)"
     if busy:

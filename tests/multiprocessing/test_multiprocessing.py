@@ -6,6 +6,8 @@ import multiprocessing
 import os
 import pickle
 import signal
+import subprocess
+import sys
 
 import numpy as np
 import parts
@@ -143,6 +145,14 @@ def test_reductions(strategy):
     tied = mashal.nn.Linear(2, 2)
     one, two = through([tied, tied])
     assert one.weight.data_ptr() == two.weight.data_ptr()
+
+
+def test_plain_multiprocessing_shares():
+    program = (
+        "import multiprocessing as mp, mashal\n"
+        "q = mp.SimpleQueue(); x = mashal.zeros(3); q.put(x); q.get().fill_(2); assert x.tolist() == [2, 2, 2]"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=50)
 
 
 def test_ordinary_pickles_copy():

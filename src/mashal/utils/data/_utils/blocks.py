@@ -25,10 +25,10 @@ _PATIENCE = 64  # times that a free block may be of the wrong size before it is 
 
 
 def _rounded(nbytes: int) -> int:
-    """A size that serves similar requests too: four steps per power of two."""
+    """A size that serves similar requests too: four steps per power of two, sixteen where the waste would matter."""
     if nbytes <= _SMALLEST:
         return _SMALLEST
-    step = 1 << (nbytes.bit_length() - 3)
+    step = 1 << (nbytes.bit_length() - (3 if nbytes < 1 << 22 else 5))
     return -(-nbytes // step) * step
 
 
