@@ -90,6 +90,17 @@ def test_compiled_functions():
         mashal.compile(3)
 
 
+def test_module_compiles_itself():
+    net = Net()
+    x = mashal.rand(2, 3)
+    before = net(x)
+    assert net.compile(mode="default", dynamic=True) is None
+    assert mashal.equal(net(x), before)
+    assert list(net.state_dict()) == ["fc.weight", "fc.bias"]
+    with pytest.raises(RuntimeError, match="mode must be one of"):
+        net.compile(mode="fast")
+
+
 def test_compiler_controls():
     c = mashal.compiler
     assert (c.is_compiling(), c.is_dynamo_compiling(), c.is_exporting()) == (False, False, False)

@@ -580,6 +580,12 @@ class Module(_StateMixin, _MovingMixin):
     def _get_name(self) -> str:
         return type(self).__name__
 
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Asks that calls of this module be compiled, with the options of :func:`mashal.compile`. They run eagerly."""
+        from ..._compile import compile
+
+        compile(self.forward, *args, **kwargs)
+
     def extra_repr(self) -> str:
         """The part of ``repr`` between the parentheses. Override it to show a layer's settings."""
         return ""
