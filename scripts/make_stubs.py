@@ -163,7 +163,10 @@ CORE_MEMBERS = {
     **{name: ["@property", f"def {name}(self) -> Tensor: ..."] for name in ("T", "mT", "mH", "H", "real", "imag")},
     **{name: ["@property", f"def {name}(self) -> builtins.bool: ..."]
        for name in ("is_leaf", "retains_grad", "is_cpu", "is_meta", "is_cuda", "is_sparse", "is_quantized", "is_nested",
-                    "is_mps", "is_xpu", "is_mkldnn", "is_sparse_csr")},
+                    "is_mps", "is_xpu", "is_mkldnn", "is_sparse_csr", "is_ipu", "is_maia", "is_mtia", "is_vulkan",
+                    "is_xla")},
+    "name": ["@property", "def name(self) -> None: ..."],
+    "names": ["@property", "def names(self) -> tuple[None, ...]: ..."],
 }  # fmt: skip
 
 _BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift")

@@ -26,6 +26,11 @@ strided = layout("strided")
 sparse_coo = layout("sparse_coo")
 sparse_csr = layout("sparse_csr")
 Tensor.layout = property(lambda _: strided)
+# Devices that there are none of here.
+for _name in ("is_ipu", "is_maia", "is_mtia", "is_vulkan", "is_xla"):
+    setattr(Tensor, _name, property(lambda _: False))
+Tensor.name = property(lambda _: None)  # of variables in graphs of PyTorch's early versions
+Tensor.names = property(lambda self: (None,) * self.dim())  # dimensions have none
 
 
 class tensortype(type):

@@ -150,6 +150,7 @@ def test_gradients_flow():
 def test_on_the_cpu_streams_and_half_complex_numbers():
     x = mashal.ones(1)
     assert x.record_stream(None) is None
+    assert (x.has_names(), x.names, x.name, x.is_xla, x.is_mtia) == (False, (None,), None, False, False)
     assert x.const_data_ptr() == x.data_ptr()
     with pytest.raises(NotImplementedError):
         x.chalf()

@@ -309,6 +309,12 @@ def const_data_ptr(self: Tensor) -> int:
 
 
 @composite(function=False, method=True)
+def has_names(self: Tensor) -> bool:
+    """False: dimensions have no names."""
+    return False
+
+
+@composite(function=False, method=True)
 def record_stream(self: Tensor, stream: Any) -> None:
     """Nothing: memory of the CPU has no streams."""
 
