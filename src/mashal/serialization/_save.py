@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import io
 import os
 import pickle
@@ -81,6 +82,10 @@ class _Memory:
             piece.find_gaps()
         unused = self.nbytes - sum(piece.size for piece in pieces)
         return pieces if unused > max(_SLACK, self.nbytes // 4) else everything
+
+
+def _low(piece: _Piece) -> int:
+    return piece.low
 
 
 class _Piece:
@@ -199,8 +204,11 @@ class Plan:
         nothing = _Piece(0, 0)
         for view in self.views:
             pieces = layouts[id(view.memory)]
-            piece = next((p for p in pieces if p.low <= view.low and view.high <= p.high), nothing)
-            self._fill(view, nothing if view.low == view.high and len(pieces) > 1 else piece, keys)
+            if view.low == view.high and (len(pieces) != 1 or pieces[0].low):
+                piece = nothing
+            else:
+                piece = pieces[bisect.bisect_right(pieces, view.low, key=_low) - 1]
+            self._fill(view, piece, keys)
         return self.places
 
     def _fill(self, view: _View, piece: _Piece, keys: dict[tuple[int, int], str]) -> None:
