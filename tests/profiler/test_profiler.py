@@ -306,3 +306,21 @@ def test_activities(lib: Any) -> None:
         warnings.simplefilter("ignore")
         with lib.autograd.profiler.profile(use_cuda=True):
             pass
+
+
+@BOTH
+def test_loading_and_optimizing_are_named(lib: Any) -> None:
+    model = lib.nn.Linear(2, 2)
+    optimizer = lib.optim.AdamW(model.parameters())
+    loader = lib.utils.data.DataLoader(lib.utils.data.TensorDataset(lib.ones(4, 2)), batch_size=2)
+    with lib.profiler.profile(activities=[lib.profiler.ProfilerActivity.CPU]) as prof:
+        for (x,) in loader:
+            optimizer.zero_grad()
+            model(x).sum().backward()
+            optimizer.step()
+    counts = {a.key: a.count for a in prof.key_averages() if a.is_user_annotation}
+    assert counts == {
+        "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__": 3,
+        "Optimizer.zero_grad#AdamW.zero_grad": 2,
+        "Optimizer.step#AdamW.step": 2,
+    }

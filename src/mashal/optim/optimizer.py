@@ -10,7 +10,7 @@ from copy import deepcopy
 from itertools import chain
 from typing import Any, TypeAlias, TypeVar
 
-from .. import Tensor
+from .. import Tensor, _core
 from .. import float32 as _float32
 from ..utils.hooks import RemovableHandle
 
@@ -153,6 +153,15 @@ class Optimizer:
         @functools.wraps(func)
         def step(*args: Any, **kwargs: Any) -> Any:
             self = args[0]
+            if not _core.profiler_on():
+                return hooked_step(self, args, kwargs)
+            entered = _core.profiler_push(f"Optimizer.step#{type(self).__name__}.step")
+            try:
+                return hooked_step(self, args, kwargs)
+            finally:
+                _core.profiler_pop(entered)
+
+        def hooked_step(self: Optimizer, args: Args, kwargs: Kwargs) -> Any:
             for pre_hook in (*_global_pre_hooks.values(), *self._optimizer_step_pre_hooks.values()):
                 result = pre_hook(self, args, kwargs)
                 if result is not None:
@@ -314,6 +323,16 @@ class Optimizer:
             set_to_none: set ``p.grad = None``, which costs nothing and makes the next step skip parameters that got no
                 gradient; if False, fill the gradients with zeros, in place and cut off from any graph.
         """
+        if not _core.profiler_on():
+            return self._forget_gradients(set_to_none)
+        entered = _core.profiler_push(f"Optimizer.zero_grad#{type(self).__name__}.zero_grad")
+        try:
+            self._forget_gradients(set_to_none)
+        finally:
+            _core.profiler_pop(entered)
+        return None
+
+    def _forget_gradients(self, set_to_none: bool) -> None:
         for group in self.param_groups:
             if set_to_none:
                 for p in group["params"]:

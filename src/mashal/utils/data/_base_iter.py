@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from ... import Generator, empty, int64
+from ... import Generator, _core, empty, int64
 from ._utils.fetch import _IterableDatasetFetcher, _MapDatasetFetcher
 from .datapipes.datapipe import IterDataPipe, MapDataPipe
 from .graph_settings import apply_random_seed, apply_sharding
@@ -87,7 +87,14 @@ class _BaseDataLoaderIter:
         return ""
 
     def __next__(self) -> Any:
-        data = self._next_data()
+        if not _core.profiler_on():
+            data = self._next_data()
+        else:
+            entered = _core.profiler_push(f"enumerate(DataLoader)#{type(self).__name__}.__next__")
+            try:
+                data = self._next_data()
+            finally:
+                _core.profiler_pop(entered)
         self._num_yielded += 1
         promised = self._IterableDataset_len_called
         if promised is not None and self._dataset_kind == _DatasetKind.Iterable and self._num_yielded > promised:
