@@ -10,9 +10,9 @@ import functools
 import importlib
 import importlib.machinery
 import importlib.util
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
@@ -20,6 +20,7 @@ from . import _core, _missing
 
 _PACKAGE = __name__.rpartition(".")[0]
 _NAME = "torch"
+_ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _open: list[as_torch] = []
 
 
@@ -107,7 +108,9 @@ def _distribution() -> Any:
             return texts.get(str(filename))
 
         def locate_file(self, path: Any) -> Any:
-            return Path(__file__).parents[1] / path
+            import pathlib
+
+            return pathlib.Path(_ROOT, path)
 
     return Distribution()
 
@@ -167,8 +170,7 @@ class _Inherit:
 
     def __reduce__(self) -> tuple[Any, tuple[str]]:
         # A text, because the new process does not have the path of this one yet when it reads this.
-        root = str(Path(__file__).parents[1])
-        load = f"sys.path.append({root!r})\nimport {_PACKAGE}\nsys.path.remove({root!r})"
+        load = f"sys.path.append({_ROOT!r})\nimport {_PACKAGE}\nsys.path.remove({_ROOT!r})"
         return exec, (f"import sys\n{load}\n{_PACKAGE}.as_torch()\n",)
 
 

@@ -12,20 +12,19 @@ from .version import __version__ as internal_version
 __all__ = ["TorchVersion"]
 
 # PEP 440: epoch, release, pre-release, post-release, development release, local part.
-_FORM = re.compile(
+_FORM = (
     r"\s*v?(?:(\d+)!)?(\d+(?:\.\d+)*)"
     r"(?:[-_.]?(alpha|a|beta|b|preview|pre|c|rc)[-_.]?(\d*))?"
     r"(?:-(\d+)|[-_.]?(post|rev|r)[-_.]?(\d*))?"
     r"(?:[-_.]?(dev)[-_.]?(\d*))?"
-    r"(?:\+([a-z0-9]+(?:[-_.][a-z0-9]+)*))?\s*",
-    re.IGNORECASE,
+    r"(?:\+([a-z0-9]+(?:[-_.][a-z0-9]+)*))?\s*"
 )
 _PHASE = {"alpha": 0, "a": 0, "beta": 1, "b": 1, "preview": 2, "pre": 2, "c": 2, "rc": 2}
 
 
 def _key(text: str) -> tuple[Any, ...] | None:
     """What versions are ordered by; None for what is no version."""
-    found = _FORM.fullmatch(text)
+    found = re.fullmatch(_FORM, text, re.IGNORECASE)  # compiled when first compared: importing stays fast
     if found is None:
         return None
     epoch, release, phase, phase_number, dash_post, post, post_number, dev, dev_number, local = found.groups()
