@@ -134,3 +134,18 @@ def test_pad_sequence_errors_and_back():
         items = [framework.ones(2), framework.ones(3)]
         back = rnn.unpad_sequence(rnn.pad_sequence(items), framework.tensor([2, 3]))
         assert [b.tolist() for b in back] == [i.tolist() for i in items]
+
+
+@pytest.mark.parametrize("bound", [-1.0, -1e-30, float("nan")])
+def test_negative_bounds_are_refused(bound):
+    p = mashal.zeros(2, requires_grad=True)
+    p.grad = mashal.tensor([3.0, 4.0])
+    clip = mashal.nn.utils
+    for call in (
+        lambda: clip.clip_grad_norm_([p], bound),
+        lambda: clip.clip_grad_value_([p], bound),
+        lambda: clip.clip_grads_with_norm_([p], bound, mashal.tensor(5.0)),
+    ):
+        with pytest.raises(ValueError, match="must be at least 0"):
+            call()
+    assert p.grad.tolist() == [3.0, 4.0]

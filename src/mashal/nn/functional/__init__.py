@@ -2,6 +2,11 @@
 
 # ruff: noqa: F403 (every file names what it exports)
 
+from ... import Tensor as Tensor
+from ...overrides import handle_torch_function as handle_torch_function
+from ...overrides import has_torch_function as has_torch_function
+from ...overrides import has_torch_function_unary as has_torch_function_unary
+from ...overrides import has_torch_function_variadic as has_torch_function_variadic
 from . import (
     _activation,
     _attention,
@@ -18,8 +23,10 @@ from . import (
     _unpooling,
     _vision,
 )
+from . import _reduction as _Reduction  # noqa: F401 (programs take these names from here)
 from ._activation import *
 from ._attention import *
+from ._attention import _canonical_mask as _canonical_mask
 from ._distance import *
 from ._dropout import *
 from ._embedding import *

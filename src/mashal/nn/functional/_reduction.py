@@ -46,3 +46,28 @@ def apply_reduction(loss: Tensor, reduction: str) -> Tensor:
         return loss.sum()
     check_reduction(reduction)
     return loss
+
+
+# ---- PyTorch's internal names, which programs use ----
+
+_CODES = {"none": 0, "mean": 1, "sum": 2}
+
+
+def get_enum(reduction: str) -> int:
+    """The number that stands for a reduction. ValueError for an unknown one."""
+    if reduction == "elementwise_mean":
+        warnings.warn("reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.", stacklevel=2)
+        return 1
+    if reduction not in _CODES:
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    return _CODES[reduction]
+
+
+def legacy_get_string(size_average: Any, reduce: Any, emit_warning: bool = True) -> str:
+    """The reduction that the deprecated pair of arguments means."""
+    return legacy_reduction(size_average, reduce, emit_warning)
+
+
+def legacy_get_enum(size_average: Any, reduce: Any, emit_warning: bool = True) -> int:
+    """The same as a number."""
+    return get_enum(legacy_get_string(size_average, reduce, emit_warning))

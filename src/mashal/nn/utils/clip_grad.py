@@ -18,6 +18,12 @@ def _as_list(tensors: Tensor | Iterable[Tensor]) -> list[Tensor]:
     return [tensors] if isinstance(tensors, Tensor) else list(tensors)
 
 
+def _check_bound(op: str, name: str, bound: float) -> None:
+    """A negative bound would turn the gradients round without a word."""
+    if not float(bound) >= 0:
+        raise ValueError(f"{op}: {name} must be at least 0, got {name} {float(bound)}.")
+
+
 def _grads(parameters: list[Tensor]) -> list[Tensor]:
     return [p.grad.detach() for p in parameters if p.grad is not None]
 
@@ -66,6 +72,7 @@ def clip_grads_with_norm_(
     parameters: Tensor | Iterable[Tensor], max_norm: float, total_norm: Tensor, foreach: bool | None = None
 ) -> None:
     """Scales the gradients by ``max_norm / (total_norm + 1e-6)`` in place, where that is less than 1."""
+    _check_bound("clip_grads_with_norm_", "max_norm", max_norm)
     coefficient = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
     for g in _grads(_as_list(parameters)):
         g.mul_(coefficient.to(g.dtype))
@@ -86,6 +93,7 @@ def clip_grad_norm_(
 
     Raises:
         RuntimeError: with ``error_if_nonfinite``, if the norm is nan or infinite.
+        ValueError: ``max_norm`` is negative.
 
     Note:
         finite gradients keep their direction even if their norm is beyond their type; PyTorch makes them 0.
@@ -99,6 +107,7 @@ def clip_grad_norm_(
         >>> p.grad
         tensor([0.6000, 0.8000])
     """
+    _check_bound("clip_grad_norm_", "max_norm", max_norm)
     parameters = _as_list(parameters)
     grads = _grads(parameters)
     total = get_total_norm(grads, norm_type, error_if_nonfinite)
@@ -131,7 +140,16 @@ def clip_grad_norm(
 
 @_without_recording
 def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None) -> None:
-    """Cuts every element of the gradients to ``[-clip_value, clip_value]`` in place."""
+    """Cuts every element of the gradients to ``[-clip_value, clip_value]`` in place.
+
+    Raises: ValueError for a negative bound.
+    """
+    _check_bound("clip_grad_value_", "clip_value", clip_value)
     bound = float(clip_value)
     for g in _grads(_as_list(parameters)):
         g.clamp_(-bound, bound)
+
+
+# PyTorch's internal names of the two halves, which trainers import.
+_clip_grads_with_norm_ = clip_grads_with_norm_
+_get_total_norm = get_total_norm
