@@ -198,3 +198,15 @@ def test_overrides():
     assert mashal.Tensor.matmul in functions[mashal.Tensor]
     with o.enable_reentrant_dispatch():
         pass
+
+
+@pytest.mark.parametrize("lib", [torch, mashal], ids=["torch", "mashal"])
+def test_multithreading_switch(lib):
+    a = lib.autograd
+    assert lib is torch or a.is_multithreading_enabled()
+    with a.set_multithreading_enabled(False):
+        assert lib is torch or not a.is_multithreading_enabled()
+        x = lib.ones(1, requires_grad=True)
+        (x * 2).sum().backward()
+    assert x.grad.item() == 2
+    assert lib is torch or a.is_multithreading_enabled()

@@ -16,8 +16,10 @@ from .function import Function as Function
 from .function import once_differentiable as once_differentiable
 from .grad_mode import enable_grad as enable_grad
 from .grad_mode import inference_mode as inference_mode
+from .grad_mode import is_multithreading_enabled as is_multithreading_enabled
 from .grad_mode import no_grad as no_grad
 from .grad_mode import set_grad_enabled as set_grad_enabled
+from .grad_mode import set_multithreading_enabled as set_multithreading_enabled
 
 Variable = Tensor
 _Tensors = Tensor | Sequence[Tensor]

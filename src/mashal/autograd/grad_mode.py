@@ -157,5 +157,34 @@ class inference_mode(_Mode):
         _core.set_grad_mode(self._before[1])
 
 
+_multithreading = {"enabled": True}
+
+
+def is_multithreading_enabled() -> bool:
+    """What :class:`set_multithreading_enabled` was last told; True at first."""
+    return _multithreading["enabled"]
+
+
+class set_multithreading_enabled(_Mode):
+    """Says whether backward passes may use a thread for each device; there is one device, so nothing depends on it.
+
+    From the call on, or for a block or function.
+    """
+
+    def __init__(self, mode: bool) -> None:
+        self.mode = mode
+        self.prev = _multithreading["enabled"]
+        _multithreading["enabled"] = bool(mode)
+
+    def clone(self) -> set_multithreading_enabled:
+        return self.__class__(self.mode)
+
+    def __enter__(self) -> None:
+        """It holds already."""
+
+    def __exit__(self, *exc: object) -> None:
+        _multithreading["enabled"] = self.prev
+
+
 # The registry needs it before this package is complete.
 _core.no_grad_guard = no_grad
