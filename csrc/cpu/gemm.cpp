@@ -25,6 +25,8 @@ namespace {
 // Below this many multiply-adds a second thread costs more than it saves.
 constexpr double kParallelWork = 400e3;
 constexpr double kTinyWork = 1024;
+// Up to this many a half product in float32 costs less than the call into oneDNN.
+constexpr double kSmallHalfWork = 1 << 15;
 #ifdef MASHAL_WITH_ONEDNN
 // From this many on, oneDNN's float product is faster than OpenBLAS's (measured with AVX-512 and with AVX2: by 5 to 20
 // %).
@@ -302,7 +304,8 @@ void half_gemm(DType t, int64_t m, int64_t n, int64_t k, double alpha, MatrixVie
                int64_t ldc, const void* bias) {
     if (m == 0 || n == 0) return;
 #ifdef MASHAL_WITH_ONEDNN
-    const bool direct = onednn::usable() && onednn::fast_half(t) && k > 0;
+    const double work = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+    const bool direct = work > kSmallHalfWork && onednn::usable() && onednn::fast_half(t);
     if (direct && alpha == 1 && beta == 0) return onednn::half_matmul(t, m, n, k, a, b, bias, c, ldc, t);
 #else
     constexpr bool direct = false;
