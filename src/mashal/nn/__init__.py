@@ -2,7 +2,12 @@
 
 # ruff: noqa: F403 (every file names what it exports; one by one, because mypy loses `from .modules import *` in a cycle)
 
-from . import functional, init, modules, utils
+from typing import Any
+
+from . import _reduction as _reduction
+from . import attention, functional, init, modules, parallel, utils
+from . import common_types as common_types
+from . import grad as grad
 from .modules import Module as Module
 from .modules.activation import *
 from .modules.adaptive import *
@@ -25,16 +30,47 @@ from .modules.shaping import *
 from .modules.sparse import *
 from .modules.transformer import *
 from .modules.upsampling import *
+from .parallel import DataParallel
 from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
+
+
+def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
+    """The arguments of tensor factories among a module's: device, dtype, memory_format.
+
+    Those in a nested ``factory_kwargs`` come first; a name in both places is an error.
+
+    Raises: TypeError for other names, or names given twice.
+
+    Example:
+        >>> import mashal
+        >>> mashal.nn.factory_kwargs({"dtype": mashal.float64})
+        {'dtype': mashal.float64}
+    """
+    if kwargs is None:
+        return {}
+    allowed = {"device", "dtype", "memory_format"}
+    nested = kwargs.get("factory_kwargs", {})
+    unexpected = (set(kwargs) - allowed - {"factory_kwargs"}) | (set(nested) - allowed)
+    if unexpected:
+        raise TypeError(f"unexpected kwargs {unexpected}")
+    twice = set(kwargs) & set(nested)
+    if twice:
+        raise TypeError(f"{min(twice)} specified twice, in **kwargs and in factory_kwargs")
+    return {**nested, **{k: v for k, v in kwargs.items() if k in allowed}}
+
 
 __all__ = [
     "Buffer",
+    "DataParallel",
     "Parameter",
     "UninitializedBuffer",
     "UninitializedParameter",
+    "attention",
+    "factory_kwargs",
     "functional",
     "init",
     "modules",
+    "parallel",
     "utils",
 ]
 __all__ += modules.__all__

@@ -441,9 +441,9 @@ class Transformer(Module):
 
     Example::
 
-        >>> model = nn.Transformer(d_model=16, nhead=2, num_encoder_layers=1, num_decoder_layers=1)
-        >>> model(torch.rand(5, 3, 16), torch.rand(4, 3, 16)).shape
-        mashal.Size([4, 3, 16])
+        >>> model = nn.Transformer(16, 2, num_encoder_layers=1, num_decoder_layers=1, batch_first=True)
+        >>> model(torch.rand(3, 5, 16), torch.rand(3, 4, 16)).shape
+        mashal.Size([3, 4, 16])
     """
 
     def __init__(
