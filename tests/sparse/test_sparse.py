@@ -280,3 +280,26 @@ def test_errors(wrong):
         wrong(torch)
     with pytest.raises((expected.type, RuntimeError)):
         wrong(mashal)
+
+
+def test_product_kernels_are_differentiable_twice():
+    rows, columns = mashal.tensor([0, 2, 1, 2, 2]), mashal.tensor([1, 0, 1, 1, 1])
+    values = mashal.randn(5, dtype=mashal.float64, requires_grad=True)
+    dense = mashal.randn(2, 3, dtype=mashal.float64, requires_grad=True)
+
+    def product(values, dense):
+        return mashal._ops._spmm(rows, columns, values, dense, 3)
+
+    assert mashal.autograd.gradcheck(product, (values, dense))
+    assert mashal.autograd.gradgradcheck(product, (values, dense))
+    same(
+        product(values, dense),
+        torch.tensor(
+            mashal.sparse_coo_tensor([[0, 2, 1, 2, 2], [1, 0, 1, 1, 1]], values.detach(), (3, 2)).to_dense().numpy()
+            @ dense.detach().numpy()
+        ),
+    )
+    with pytest.raises(IndexError):
+        mashal._ops._spmm(rows, columns, values, dense, 2)
+    with pytest.raises(IndexError):
+        mashal._ops._sampled_dots(rows, columns, dense, dense)

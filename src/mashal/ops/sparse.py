@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import _core
 from .._core import Tensor
-from ._registry import composite
+from ._registry import composite, op
 
 
 def _index(value: Any) -> Tensor:
@@ -44,6 +44,31 @@ def _check_indices(indices: Tensor, values: Tensor, size: tuple[int, ...]) -> No
             raise RuntimeError(
                 f"size is inconsistent with indices: for dim {d}, size is {size[d]} but found index {high[d]}"
             )
+
+
+@op("_spmm(Tensor rows, Tensor columns, Tensor values, Tensor dense, int n) -> Tensor", out=False)
+def _spmm() -> None:
+    """The product of a sparse matrix of ``n`` rows and a strided one, both float32 or float64.
+
+    A primitive because rows of ``dense``, gathered, are a temporary of ``nnz x columns``: several times slower.
+    """
+
+
+@op("_sampled_dots(Tensor rows, Tensor columns, Tensor a, Tensor b) -> Tensor", out=False)
+def _sampled_dots() -> None:
+    """The dot product of row ``rows[k]`` of ``a`` and row ``columns[k]`` of ``b``, for every k."""
+
+
+_spmm.constant("rows", "columns")
+_spmm.vjp(
+    values=lambda g, rows, columns, dense: _sampled_dots(rows, columns, g, dense),
+    dense=lambda g, rows, columns, values, dense_shape: _spmm(columns, rows, values, g, dense_shape[0]),
+)
+_sampled_dots.constant("rows", "columns")
+_sampled_dots.vjp(
+    a=lambda g, rows, columns, b, a_shape: _spmm(rows, columns, g, b, a_shape[0]),
+    b=lambda g, rows, columns, a, b_shape: _spmm(columns, rows, g, a, b_shape[0]),
+)
 
 
 @composite()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import mashal
 
 from .. import Tensor
+from .. import _ops as _core_ops
 
 if TYPE_CHECKING:
     from ._tensor import SparseTensor
@@ -98,6 +99,8 @@ def _sparse_times_dense(a: SparseTensor, b: Tensor) -> Tensor:
     rows, columns = a._i[0], a._i[1]
     if b.dim() == 1:
         return a._v.new_zeros((a.shape[0],)).index_add(0, rows, a._v * b.index_select(0, columns))
+    if b.dtype in (mashal.float32, mashal.float64):
+        return _core_ops._spmm(rows, columns, a._v, b, a.shape[0])
     return a._v.new_zeros((a.shape[0], b.shape[1])).index_add(0, rows, a._v.unsqueeze(1) * b.index_select(0, columns))
 
 
