@@ -1,11 +1,19 @@
 // A block of memory that tensors view.
 #pragma once
+#include <atomic>
 #include <cstddef>
 
 #include "core/device.h"
 #include "core/refcount.h"
 
 namespace mashal {
+
+// What a storage's elements are made from while nobody has asked for their address (cpu/layout.h).
+class Deferred : public RefCounted {
+public:
+    // Writes the elements in the order that the tensors over the storage say. Must not need the interpreter lock.
+    virtual void write(void* to) const = 0;
+};
 
 // Memory that a storage has left but that others (NumPy) may still hold the address of; freed with this object.
 class FormerMemory {
@@ -34,8 +42,17 @@ public:
     Storage(size_t nbytes, Device device);
     // Foreign memory (NumPy, DLPack, shared memory): `release(context)` when the last view is gone.
     Storage(void* data, size_t nbytes, Device device, Release release, void* context);
+    // Memory that is written when its address is first asked for.
+    Storage(size_t nbytes, Ref<Deferred> deferred);
 
-    void* data() const { return data_; }
+    void* data() const {
+        if (is_deferred()) [[unlikely]]
+            settle();
+        return data_;
+    }
+    bool is_deferred() const { return deferred_.load(std::memory_order_acquire) != nullptr; }
+    // Null once the elements are written.
+    Ref<Deferred> deferred() const;
     size_t nbytes() const { return nbytes_; }
     Device device() const { return device_; }
     bool is_foreign() const { return release_ != nullptr; }
@@ -50,13 +67,28 @@ public:
     // Grows or shrinks, keeping the common prefix.
     void resize(size_t nbytes);
 
+    // Something a kernel made from the contents and may use again while they stay the same (a reordered weight).
+    Ref<RefCounted> prepared() const { return has_prepared_ ? find_prepared() : Ref<RefCounted>(); }
+    void keep_prepared(Ref<RefCounted> made);
+    // To be called when the contents have changed.
+    void contents_changed() {
+        if (has_prepared_) [[unlikely]]
+            forget_prepared();
+    }
+
     // Counts in-place writes, so that autograd notices that a saved tensor has changed.
     uint32_t version = 0;
 
 private:
-    ~Storage() override;
+    bool has_prepared_ = false;
 
-    void* data_ = nullptr;
+    ~Storage() override;
+    void settle() const;
+    Ref<RefCounted> find_prepared() const;
+    void forget_prepared();
+
+    mutable void* data_ = nullptr;
+    mutable std::atomic<Deferred*> deferred_{nullptr};
     size_t nbytes_ = 0;
     Device device_;
     bool exported_ = false;

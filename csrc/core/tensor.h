@@ -20,6 +20,7 @@ struct TensorSpec {
     DType dtype = DType::F32;
     Device device;
     IntVec strides;
+    bool opaque = false;  // the strides (channels-last) are the memory's alone: the tensor shows contiguous ones
 };
 
 struct AutogradMetaBase {
@@ -88,6 +89,7 @@ public:
     Device device() const { return storage->device(); }
     uint32_t version() const { return own_version ? own_version->value : storage->version; }
     void bump_version() {
+        storage->contents_changed();
         if (own_version)
             own_version->value++;
         else

@@ -2,7 +2,9 @@
 #include <algorithm>
 
 #include "cpu/checks.h"
+#include "cpu/layout.h"
 #include "cpu/norm_common.h"
+#include "dispatch/opaque.h"
 
 namespace mashal {
 namespace {
@@ -71,25 +73,21 @@ void batch_norm_shape(Call& c) {
     for (int i = 0; i < 3; i++) c.result(shape, stats_dtype(input), input.device());
 }
 
+// Fills the results mean, rstd and var, and the factors by channel: out = x * scale + shift.
 template <class T>
-void batch_norm(Call& c) {
-    const Tensor input = c.tensor(0), out = c.out[0];
+void batch_norm_factors(Call& c, const Tensor& source, const Channels& at, T* scale, T* shift) {
     const DType loop = dtype_of<T>::value;
-    const Tensor source = by_channel(input, loop);
-    const Channels at(source);
     const Operand<T> w(c.tensor(1)), b(c.tensor(2));
     const double eps = c.f64(6);
     T *mean = c.out[1].data<T>(), *rstd = c.out[2].data<T>(), *var = c.out[3].data<T>();
     const int64_t count = at.outer * at.inner;
-    std::vector<T> scale(static_cast<size_t>(at.channels)), shift(static_cast<size_t>(at.channels));
     auto settle = [&](int64_t k, double m, double biased) {
         const double r = 1 / std::sqrt(biased + eps);
         mean[k] = static_cast<T>(m);
         rstd[k] = static_cast<T>(r);
         const double a = r * (w.data() == nullptr ? 1.0 : static_cast<double>(w.data()[k]));
-        scale[static_cast<size_t>(k)] = static_cast<T>(a);
-        shift[static_cast<size_t>(k)] =
-            static_cast<T>((b.data() == nullptr ? 0.0 : static_cast<double>(b.data()[k])) - m * a);
+        scale[k] = static_cast<T>(a);
+        shift[k] = static_cast<T>((b.data() == nullptr ? 0.0 : static_cast<double>(b.data()[k])) - m * a);
     };
     if (c.flag(5)) {
         auto finish = [&](const void* acc, int64_t n, int64_t offset, int64_t stride) {
@@ -108,6 +106,16 @@ void batch_norm(Call& c) {
             settle(k, static_cast<double>(running_mean.data()[k]), static_cast<double>(var[k]));
         }
     }
+}
+
+template <class T>
+void batch_norm(Call& c) {
+    const Tensor input = c.tensor(0), out = c.out[0];
+    const DType loop = dtype_of<T>::value;
+    const Tensor source = by_channel(input, loop);
+    const Channels at(source);
+    std::vector<T> scale(static_cast<size_t>(at.channels)), shift(static_cast<size_t>(at.channels));
+    batch_norm_factors(c, source, at, scale.data(), shift.data());
     const Tensor target = out.dtype() == loop && equal(out.strides(), source.strides())
                               ? out
                               : empty_strided(source.sizes(), source.strides(), loop);
@@ -131,6 +139,23 @@ void batch_norm(Call& c) {
             });
     }
     if (!target.is_same(out)) copy_into(out, target);
+}
+
+// On an opaque float32 image only the statistics are calculated; the result is the image with a tail.
+bool batch_norm_deferred(Call& c) {
+    const Tensor input = c.tensor(0);
+    const Tensor image = input.dtype() == DType::F32 ? physical(input) : Tensor();
+    if (!image || c.out_given) return false;
+    c.op.shape(c);
+    c.out.push_back(Tensor());
+    for (size_t i = 1; i < c.specs.size(); i++) c.out.push_back(make_tensor(c.specs[i]));
+    const Channels at(image);
+    Tail tail;
+    tail.affine = make_ref<Storage>(static_cast<size_t>(2 * at.channels) * sizeof(float), Device{});
+    auto* scale = static_cast<float*>(tail.affine->data());
+    batch_norm_factors(c, image, at, scale, scale + at.channels);
+    c.out[0] = show_image(image, {image->storage, std::move(tail)});
+    return true;
 }
 
 // _batch_norm_backward(grad, input, weight, mean, rstd, training, need_input, need_weight, need_bias)
@@ -242,6 +267,8 @@ void batch_norm_backward(Call& c) {
     if (!target.is_same(out)) copy_into(out, target);
 }
 
+const OpaqueRegistration r_opaque{"_batch_norm", batch_norm_deferred};
+
 const OpRegistration registrations[] = {
     {"_batch_norm",
      {.shape = batch_norm_shape,
@@ -249,14 +276,16 @@ const OpRegistration registrations[] = {
           [](Call& c) {
               visit_floating("batch_norm", compute_dtype(c.tensor(0).dtype()),
                              [&](auto tag) { batch_norm<decltype(tag)>(c); });
-          }}},
+          },
+      .layout = Layout::Follow}},
     {"_batch_norm_backward",
      {.shape = batch_norm_backward_shape,
       .kernel =
           [](Call& c) {
               visit_floating("batch_norm", compute_dtype(c.tensor(1).dtype()),
                              [&](auto tag) { batch_norm_backward<decltype(tag)>(c); });
-          }}},
+          },
+      .layout = Layout::Follow}},
 };
 
 }  // namespace

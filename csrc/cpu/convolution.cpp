@@ -1,10 +1,13 @@
 // The convolution primitives: argument checks, choice of engine, transposed convolution by exchange of roles.
 #include "cpu/convolution.h"
 
+#include "autograd/node.h"
 #include "core/blocking.h"
 #include "core/parallel.h"
 #include "cpu/checks.h"
 #include "cpu/copy.h"
+#include "cpu/layout.h"
+#include "cpu/winograd.h"
 #include "dispatch/primitive.h"
 #ifdef MASHAL_WITH_ONEDNN
 #include "cpu/onednn/onednn.h"
@@ -26,6 +29,16 @@ Options read_options(const Call& c, size_t at) {
             IntVec(c.ints(at + 4)), c.flag(at + 3),         c.i64(at + 5)};
 }
 
+// Whether an image of this type and shape is best made channels-last.
+bool prefers_channels_last([[maybe_unused]] const Tensor& like, [[maybe_unused]] const IntVec& sizes) {
+#ifdef MASHAL_WITH_ONEDNN
+    if (!like.device().is_cpu() || !onednn::usable() || sizes[1] == 1) return false;
+    return like.dtype() == DType::F32 || (is_half(like.dtype()) && onednn::fast_half(like.dtype()));
+#else
+    return false;
+#endif
+}
+
 void check_options(std::string_view op, const Options& o, size_t spatial) {
     auto check_list = [&](const IntVec& v, const char* name, int64_t least) {
         MASHAL_CHECK(v.size() == spatial, op, name, " must have ", spatial, " elements, got ", shape_text(v), ".");
@@ -38,16 +51,14 @@ void check_options(std::string_view op, const Options& o, size_t spatial) {
     MASHAL_CHECK(o.groups >= 1, op, "groups must be positive, got ", o.groups, ".");
 }
 
-bool is_channels_last(const Tensor& t) {
-    if (t.is_contiguous()) return false;
-    return (t.dim() == 4 && is_contiguous_as(t, MemoryFormat::ChannelsLast)) ||
-           (t.dim() == 5 && is_contiguous_as(t, MemoryFormat::ChannelsLast3d));
-}
-
-// As PyTorch: channels-last if either of the two is.
+// Channels-last if either of the two is, as PyTorch; else opaque where oneDNN computes.
 void announce(Call& c, const IntVec& sizes, const Tensor& a, const Tensor& b) {
-    const bool last = sizes.size() >= 4 && (is_channels_last(a) || is_channels_last(b));
-    c.specs.push_back({sizes, a.dtype(), a.device(), last ? channels_last_strides(sizes) : IntVec()});
+    c.specs.push_back({sizes, a.dtype(), a.device(), {}});
+    if (sizes.size() < 4) return;
+    const bool last = is_channels_last(a) || is_channels_last(b);
+    if (!last && !prefers_channels_last(a, sizes)) return;
+    c.specs.back().strides = channels_last_strides(sizes);
+    c.specs.back().opaque = !last;
 }
 
 IntVec output_sizes(std::string_view op, const Options& o, const Tensor& input, const Tensor& weight) {
@@ -149,13 +160,27 @@ struct PlainOutput {
     Tensor target, work;
 };
 
+Tensor channels_last(const Tensor& t) {
+    if (is_channels_last(t)) return t;
+    const Tensor out = empty_strided(t.sizes(), channels_last_strides(t.sizes()), t.dtype());
+    copy_into(out, t);
+    return out;
+}
+
+// `made`: the image that is written, or one beside it.
+bool use_winograd(const ConvolutionPlan& p, const Tensor& made, const Tensor& input, const Tensor& weight) {
+    return is_channels_last(made) && winograd_pays(p, input, weight);
+}
+
 void forward(const Options& o, const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& output) {
     if (output.numel() == 0) return;
     const ConvolutionPlan p = make_plan(o, input, weight, output);
+    if (use_winograd(p, output, input, weight))
+        return winograd_forward(p, channels_last(input), contiguous(weight), bias ? contiguous(bias) : bias, output);
 #ifdef MASHAL_WITH_ONEDNN
     if (use_onednn(p, input, weight, output))
         return onednn::convolution_forward(geometry(o), dense(input), dense(weight), bias ? contiguous(bias) : bias,
-                                           output);
+                                           output, !grad_modes().grad);
 #endif
     const PlainOutput out(output);
     const Tensor x = plain(input), w = plain(weight), b = bias ? plain(bias) : bias;
@@ -177,6 +202,16 @@ void backward(const Options& o, const Tensor& grad, const Tensor& input, const T
         return;
     }
     const ConvolutionPlan p = make_plan(o, x_like, w_like, grad);
+    if (use_winograd(p, grad_input ? grad_input : grad, x_like, w_like)) {
+        const Tensor g = channels_last(grad);
+        if (grad_input) winograd_backward_input(p, g, contiguous(weight), grad_input);
+        if (grad_weight) {
+            const PlainOutput out(grad_weight);
+            winograd_backward_weight(p, g, channels_last(input), out.work);
+            out.finish();
+        }
+        return;
+    }
 #ifdef MASHAL_WITH_ONEDNN
     if (use_onednn(p, x_like, w_like, grad))
         return onednn::convolution_backward(geometry(o), dense(grad), input ? dense(input) : input,
@@ -289,7 +324,7 @@ void backward_shape(Call& c) {
     const Tensor grad = c.tensor(0), input = c.tensor(1), weight = c.tensor(2);
     check_backward(c, 3, grad, input, weight);
     announce(c, input.sizes(), input, weight);
-    announce(c, weight.sizes(), weight, weight);
+    c.result_like(weight);
 }
 
 void backward_kernel(Call& c) {
@@ -300,12 +335,16 @@ void backward_kernel(Call& c) {
     backward(o, input, grad, {}, {}, c.out[1]);
 }
 
-const OpRegistration r_convolution{"_convolution", {.shape = convolution_shape, .kernel = convolution_kernel}};
-const OpRegistration r_backward{"_convolution_backward", {.shape = backward_shape, .kernel = backward_kernel}};
-const OpRegistration r_backward_input{"_convolution_backward_input",
-                                      {.shape = backward_input_shape, .kernel = backward_input_kernel}};
-const OpRegistration r_backward_weight{"_convolution_backward_weight",
-                                       {.shape = backward_weight_shape, .kernel = backward_weight_kernel}};
+const OpRegistration r_convolution{
+    "_convolution", {.shape = convolution_shape, .kernel = convolution_kernel, .layout = Layout::AsItLies}};
+const OpRegistration r_backward{"_convolution_backward",
+                                {.shape = backward_shape, .kernel = backward_kernel, .layout = Layout::AsItLies}};
+const OpRegistration r_backward_input{
+    "_convolution_backward_input",
+    {.shape = backward_input_shape, .kernel = backward_input_kernel, .layout = Layout::AsItLies}};
+const OpRegistration r_backward_weight{
+    "_convolution_backward_weight",
+    {.shape = backward_weight_shape, .kernel = backward_weight_kernel, .layout = Layout::AsItLies}};
 
 }  // namespace
 }  // namespace mashal

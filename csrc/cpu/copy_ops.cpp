@@ -316,11 +316,12 @@ void triangle_kernel(Call& c) {
 }
 
 const OpRegistration r_copy{"copy_", {.kernel = copy_kernel}};
-const OpRegistration r_clone{"clone", {.shape = clone_shape, .kernel = dense_copy_kernel}};
-const OpRegistration r_to_copy{"_to_copy", {.shape = to_copy_shape, .kernel = dense_copy_kernel}};
+const OpRegistration r_clone{"clone", {.shape = clone_shape, .kernel = dense_copy_kernel, .layout = Layout::Follow}};
+const OpRegistration r_to_copy{"_to_copy",
+                               {.shape = to_copy_shape, .kernel = dense_copy_kernel, .layout = Layout::Follow}};
 const OpRegistration r_fill{"_fill_", {.kernel = fill_kernel, .overlap_ok = true}};
 const OpRegistration r_zero{"zero_", {.kernel = zero_kernel, .overlap_ok = true}};
-const OpRegistration r_cat{"cat", {.shape = cat_shape, .kernel = cat_kernel}};
+const OpRegistration r_cat{"cat", {.shape = cat_shape, .kernel = cat_kernel, .layout = Layout::Follow}};
 const OpRegistration r_stack{"stack", {.shape = stack_shape, .kernel = stack_kernel}};
 const OpRegistration r_flip{"flip", {.shape = flip_shape, .kernel = flip_kernel}};
 const OpRegistration r_roll{"_roll", {.shape = roll_shape, .kernel = roll_kernel}};

@@ -442,10 +442,12 @@ void gather_kernel(Call& c) {
     });
 }
 
-const OpRegistration r_max_pool{"_max_pool", {.shape = max_pool_shape, .kernel = max_pool_kernel}};
+const OpRegistration r_max_pool{"_max_pool",
+                                {.shape = max_pool_shape, .kernel = max_pool_kernel, .layout = Layout::Follow}};
 const OpRegistration r_adaptive{"_adaptive_max_pool", {.shape = adaptive_shape, .kernel = adaptive_kernel}};
 const OpRegistration r_fractional{"_fractional_max_pool", {.shape = fractional_shape, .kernel = fractional_kernel}};
-const OpRegistration r_scatter{"_plane_scatter", {.shape = scatter_shape, .kernel = scatter_kernel}};
+const OpRegistration r_scatter{"_plane_scatter",
+                               {.shape = scatter_shape, .kernel = scatter_kernel, .layout = Layout::Follow}};
 const OpRegistration r_gather{"_plane_gather", {.shape = gather_shape, .kernel = gather_kernel}};
 
 }  // namespace

@@ -309,10 +309,10 @@ void logsumexp_kernel(Call& c) {
 }
 
 const OpRegistration registrations[] = {
-    {"sum", {.shape = sum_shape, .kernel = [](Call& c) { sum_like(c, Reduce::Sum); }}},
+    {"sum", {.shape = sum_shape, .kernel = [](Call& c) { sum_like(c, Reduce::Sum); }, .layout = Layout::Follow}},
     {"nansum", {.shape = sum_shape, .kernel = [](Call& c) { sum_like(c, Reduce::NanSum); }}},
     {"prod", {.shape = sum_shape, .kernel = [](Call& c) { sum_like(c, Reduce::Prod); }}},
-    {"mean", {.shape = mean_shape, .kernel = mean_kernel}},
+    {"mean", {.shape = mean_shape, .kernel = mean_kernel, .layout = Layout::Follow}},
     {"amax", {.shape = extremum_shape, .kernel = [](Call& c) { extremum_kernel(c, Reduce::Max); }}},
     {"amin", {.shape = extremum_shape, .kernel = [](Call& c) { extremum_kernel(c, Reduce::Min); }}},
     {"any", {.shape = logical_shape, .kernel = [](Call& c) { logical_kernel(c, Reduce::Any); }}},

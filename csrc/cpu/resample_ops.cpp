@@ -285,19 +285,25 @@ void constant_pad_kernel(Call& c) {
         copy_into(alias(out, sizes, out.strides(), to), alias(input, sizes, input.strides(), from));
 }
 
-const OpRegistration r_interpolate{"_interpolate", {.shape = interpolate_shape, .kernel = interpolate_kernel}};
-const OpRegistration r_interpolate_backward{"_interpolate_backward",
-                                            {.shape = adjoint_shape, .kernel = interpolate_backward_kernel}};
-const OpRegistration r_adaptive{"_adaptive_avg_pool", {.shape = adaptive_shape, .kernel = adaptive_kernel}};
-const OpRegistration r_adaptive_backward{"_adaptive_avg_pool_backward",
-                                         {.shape = adaptive_backward_shape, .kernel = adaptive_backward_kernel}};
-const OpRegistration r_average{"_avg_pool", {.shape = average_shape, .kernel = average_kernel}};
-const OpRegistration r_average_backward{"_avg_pool_backward",
-                                        {.shape = average_backward_shape, .kernel = average_backward_kernel}};
-const OpRegistration r_pad{"_pad_by_index", {.shape = pad_shape, .kernel = pad_kernel}};
-const OpRegistration r_pad_backward{"_pad_by_index_backward",
-                                    {.shape = pad_backward_shape, .kernel = pad_backward_kernel}};
-const OpRegistration r_constant_pad{"constant_pad_nd", {.shape = constant_pad_shape, .kernel = constant_pad_kernel}};
+const OpRegistration r_interpolate{
+    "_interpolate", {.shape = interpolate_shape, .kernel = interpolate_kernel, .layout = Layout::Follow}};
+const OpRegistration r_interpolate_backward{
+    "_interpolate_backward", {.shape = adjoint_shape, .kernel = interpolate_backward_kernel, .layout = Layout::Follow}};
+const OpRegistration r_adaptive{"_adaptive_avg_pool",
+                                {.shape = adaptive_shape, .kernel = adaptive_kernel, .layout = Layout::Follow}};
+const OpRegistration r_adaptive_backward{
+    "_adaptive_avg_pool_backward",
+    {.shape = adaptive_backward_shape, .kernel = adaptive_backward_kernel, .layout = Layout::Follow}};
+const OpRegistration r_average{"_avg_pool",
+                               {.shape = average_shape, .kernel = average_kernel, .layout = Layout::Follow}};
+const OpRegistration r_average_backward{
+    "_avg_pool_backward",
+    {.shape = average_backward_shape, .kernel = average_backward_kernel, .layout = Layout::Follow}};
+const OpRegistration r_pad{"_pad_by_index", {.shape = pad_shape, .kernel = pad_kernel, .layout = Layout::Follow}};
+const OpRegistration r_pad_backward{
+    "_pad_by_index_backward", {.shape = pad_backward_shape, .kernel = pad_backward_kernel, .layout = Layout::Follow}};
+const OpRegistration r_constant_pad{
+    "constant_pad_nd", {.shape = constant_pad_shape, .kernel = constant_pad_kernel, .layout = Layout::Follow}};
 
 }  // namespace
 }  // namespace mashal

@@ -5,6 +5,7 @@
 
 #include "autograd/node.h"
 #include "cpu/copy.h"
+#include "cpu/layout.h"
 #include "cpu/pointwise_loops.h"
 #include "dispatch/profile.h"
 
@@ -97,6 +98,21 @@ void check_devices(const Call& call) {
     }
 }
 
+bool has_opaque(const Call& call) {
+    for (uint32_t mask = call.op.tensor_args; mask; mask &= mask - 1) {
+        const Value& v = call.args[static_cast<size_t>(__builtin_ctz(mask))];
+        if (v.is_tensor()) {
+            if (v.tensor_obj()->storage->is_deferred()) return true;
+        } else if (v.tag() == Value::Tag::Tensors) {
+            for (const Tensor& t : v.tensor_list())
+                if (t && t->storage->is_deferred()) return true;
+        }
+    }
+    for (const Tensor& t : call.out)
+        if (t->storage->is_deferred()) return true;
+    return false;
+}
+
 // Tells the results of a view op what they are views of.
 void link_views(const Call& call) {
     const Tensor source = call.tensor(0);
@@ -158,7 +174,9 @@ Primitive::Primitive(Schema s, Family f, Promotion p) : schema(std::move(s)), fa
         in_place_ok = fns->in_place_ok;
         overlap_ok = fns->overlap_ok;
         reads_data = fns->reads_data;
+        layout = fns->layout;
     }
+    if (f == Family::Pointwise) layout = Layout::Follow;
 }
 
 Tensor meta_like(const Tensor& t) {
@@ -251,11 +269,24 @@ void Primitive::run_general(Call& call) const {
         MASHAL_CHECK_AS(NotImplemented, static_cast<bool>(foreign_kernel), name, "has no kernel for the CPU");
         foreign_kernel->run(call);
     }
+    for (size_t i = 0; i < call.specs.size(); i++)
+        if (call.specs[i].opaque) call.out[i] = hide_layout(call.out[i]);
     for (size_t i = 0; i < targets.size(); i++) {
         if (targets[i].is_same(call.out[i])) continue;
         if (call.out_given) resize_output(name, targets[i], call.out[i].sizes());
         if (!targets[i].device().is_meta()) copy_into(targets[i], call.out[i]);
         call.out[i] = targets[i];
+    }
+}
+
+void Primitive::run_family(Call& call) const {
+    switch (family) {
+        case Family::Pointwise: run_pointwise(call); break;
+        case Family::View: kernel(call); break;
+        case Family::General:
+            check_devices(call);
+            run_general(call);
+            break;
     }
 }
 
@@ -285,14 +316,10 @@ void Primitive::run_steps(Call& call) const {
     }
     Ref<PrimNode> node;
     if (records) node = begin_record(call);
-    switch (family) {
-        case Family::Pointwise: run_pointwise(call); break;
-        case Family::View: kernel(call); break;
-        case Family::General:
-            check_devices(call);
-            run_general(call);
-            break;
-    }
+    if (has_opaque(call) && reads_data && family != Family::View) [[unlikely]]
+        run_opaque(call);
+    else
+        run_family(call);
     if (writes)
         for (const Tensor& t : call.out) t->bump_version();
     if (family == Family::View)

@@ -55,6 +55,13 @@ enum class Promotion : uint8_t {
 
 enum class Family : uint8_t { General, Pointwise, View };
 
+// What a kernel is given for an argument whose elements lie in another order than its strides say (cpu/layout.h).
+enum class Layout : uint8_t {
+    Logical,   // the elements in the order of the strides: they are reordered first
+    Follow,    // the channels-last tensor that lies behind it, and the other images beside it brought into that layout
+    AsItLies,  // the same, but the other arguments stay as they are
+};
+
 // The derivative rule of a primitive as the tape sees it. The Python layer implements it over Python functions.
 class VjpRule {
 public:
@@ -96,6 +103,7 @@ public:
     bool in_place_ok = false;
     bool reads_data = true;
     bool overlap_ok = false;   // an element may be written several times (fills)
+    Layout layout = Layout::Logical;
     bool mutates = false;      // name ends in `_`: always writes into args[0]
     std::string loop;          // pointwise: name of the inner loop
     uint32_t tensor_args = 0;  // bit i: argument i is a Tensor or Tensor[]
@@ -109,6 +117,9 @@ public:
 private:
     void run_steps(Call& call) const;
     void run_general(Call& call) const;
+    void run_family(Call& call) const;
+    // Runs a call that has opaque arguments.
+    void run_opaque(Call& call) const;
 
     struct LoopEntry {
         PointwiseLoop loop = nullptr;
@@ -128,6 +139,7 @@ struct OpFunctions {
     bool in_place_ok = false;  // the kernel may be given args[0] itself as out[0]
     bool reads_data = true;   // false: only shapes and types of the arguments matter, so they may be on the meta device
     bool overlap_ok = false;  // elements of args[0] may share memory: all are written with one value
+    Layout layout = Layout::Logical;
 };
 struct OpRegistration {
     OpRegistration(const char* name, OpFunctions fns);

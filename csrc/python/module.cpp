@@ -3,6 +3,7 @@
 
 #include "core/allocator.h"
 #include "core/parallel.h"
+#include "cpu/layout.h"
 #include "cpu/pointwise_loops.h"
 #include "python/common.h"
 
@@ -76,6 +77,13 @@ PyObject* py_resize_output(PyObject*, PyObject* args) {
         Py_RETURN_NONE;
     });
 }
+// Whether the elements do not lie as the strides say, which only tests should care for.
+PyObject* py_is_opaque(PyObject*, PyObject* t) {
+    return guarded([&]() -> PyObject* {
+        MASHAL_CHECK_AS(Type, PyObject_TypeCheck(t, g_tensor_type), "is_opaque", "expects a Tensor");
+        return PyBool_FromLong(is_opaque(as_tensor(t)));
+    });
+}
 PyObject* py_empty(PyObject*, PyObject* args) {
     // (sizes, strides or None, dtype, device)
     PyObject *sizes, *strides, *dtype, *device;
@@ -110,6 +118,7 @@ PyMethodDef functions[] = {{"set_python_hooks", set_python_hooks, METH_VARARGS, 
                            {"set_default_device", py_set_default_device, METH_O, nullptr},
                            {"resize_output", py_resize_output, METH_VARARGS, nullptr},
                            {"empty", py_empty, METH_VARARGS, nullptr},
+                           {"is_opaque", py_is_opaque, METH_O, nullptr},
                            {"registered_op_names", py_registered_op_names, METH_NOARGS, nullptr},
                            {nullptr, nullptr, 0, nullptr}};
 

@@ -25,9 +25,7 @@ typedef float Lanes __attribute__((vector_size(kLanes * 4)));
     return v;
 }
 [[gnu::always_inline]] inline void store(float* p, Lanes v) { std::memcpy(p, &v, sizeof v); }
-[[gnu::always_inline]] inline Lanes spread(float x) {
-    return x - Lanes{};
-}  // not `+`: -0 + 0 is 0, an addition to be done
+[[gnu::always_inline]] inline Lanes spread(float x) { return x - Lanes{}; }
 [[gnu::always_inline]] inline Lanes multiply_add(Lanes a, Lanes b, Lanes c) {
 #if defined(__AVX512F__)
     return _mm512_fmadd_ps(a, b, c);

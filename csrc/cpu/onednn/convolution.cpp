@@ -1,3 +1,5 @@
+#include <optional>
+
 #include "core/blocking.h"
 #include "core/parallel.h"
 #include "cpu/onednn/onednn.h"
@@ -68,18 +70,19 @@ struct Layouts {
 };
 
 // Channels-last tensors are computed on as they are. Contiguous ones are best brought into the blocked layout that
-// oneDNN prefers, except that for up to four channels (images) the kernels read the plain layout directly, and the
-// gradient of such an input has a fast path only there.
+// oneDNN prefers, except that for up to four channels (images) the kernels read the plain layout directly. The gradient
+// of such an input has a fast path only there.
 Layouts choose_layouts(const ConvGeometry& g, const Tensor& input, const Tensor& weight, const Tensor& output,
                        bool gradient_of_input) {
     const int64_t d = input.dim();
     tag in = tag::any, out = tag::any;
-    if (is_channels_last(input) || is_channels_last(output)) {
+    const bool few = g.groups == 1 && input.size(1) <= 4;
+    if (few && gradient_of_input)
+        in = out = plain_tag(d);
+    else if (is_channels_last(input) || is_channels_last(output))
         in = out = channels_last_tag(d);
-    } else if (g.groups == 1 && input.size(1) <= 4) {
+    else if (few)
         in = plain_tag(d);
-        if (gradient_of_input) out = plain_tag(d);
-    }
     const auto type = data_type(input.dtype());
     memory::dims w = dims(weight.sizes());
     if (g.groups > 1) {
@@ -204,6 +207,27 @@ private:
     bool is_output_;
 };
 
+// A weight in the layout of a primitive, kept with the storage it was made from.
+struct PreparedWeight final : RefCounted {
+    PreparedWeight(const memory::desc& from, const memory::desc& to, int64_t at)
+        : source(from), layout(to), offset(at), buffer(to.get_size()) {}
+    const memory::desc source, layout;
+    const int64_t offset;
+    const Buffer buffer;
+};
+
+Ref<PreparedWeight> prepared_weight(const Tensor& weight, const Operand& o) {
+    if (const Ref<RefCounted> found = weight->storage->prepared())
+        if (auto* kept = dynamic_cast<PreparedWeight*>(found.get()))
+            if (kept->source == o.own && kept->layout == o.wanted && kept->offset == weight->offset)
+                return Ref<PreparedWeight>(kept);
+    Ref<PreparedWeight> made = make_ref<PreparedWeight>(o.own, o.wanted, weight->offset);
+    run_reorder(o, weight.data(), made->buffer.data(), false);
+    cpu_stream().wait();
+    weight->storage->keep_prepared(made);
+    return made;
+}
+
 template <class E>
 void execute(const E& entry, std::unordered_map<int, memory> args) {
     const auto desc = entry.desc.scratchpad_desc();
@@ -225,14 +249,22 @@ bool convolution_supported(const Tensor& input, const Tensor& weight, const Tens
 }
 
 void convolution_forward(const ConvGeometry& g, const Tensor& input, const Tensor& weight, const Tensor& bias,
-                         const Tensor& output) {
+                         const Tensor& output, bool keep_weight) {
     match_threads();
     const auto entry = forward_entry(g, input, weight, bias.defined(), output);
     void *x = input.data(), *w = weight.data(), *y = output.data(), *b = bias ? bias.data() : nullptr;
     AllowThreads threads(is_large(output, weight));
-    const Staged input_s(entry->input, x, false), weight_s(entry->weight, w, false), output_s(entry->output, y, true);
+    const Staged input_s(entry->input, x, false), output_s(entry->output, y, true);
+    Ref<PreparedWeight> kept;
+    std::optional<Staged> weight_s;
+    if (keep_weight && !entry->weight.direct() && weight->storage->resizable())
+        kept = prepared_weight(weight, entry->weight);
+    else
+        weight_s.emplace(entry->weight, w, false);
     std::unordered_map<int, memory> args{
-        {DNNL_ARG_SRC, input_s.get()}, {DNNL_ARG_WEIGHTS, weight_s.get()}, {DNNL_ARG_DST, output_s.get()}};
+        {DNNL_ARG_SRC, input_s.get()},
+        {DNNL_ARG_WEIGHTS, kept ? memory(kept->layout, cpu_engine(), kept->buffer.data()) : weight_s->get()},
+        {DNNL_ARG_DST, output_s.get()}};
     if (b != nullptr) args[DNNL_ARG_BIAS] = memory(entry->desc.bias_desc(), cpu_engine(), b);
     execute(*entry, std::move(args));
     output_s.finish();

@@ -23,8 +23,9 @@ struct ConvGeometry {
     int64_t groups = 1;
 };
 bool convolution_supported(const Tensor& input, const Tensor& weight, const Tensor& output);
+// `keep_weight`: the reordered weight is likely to be wanted again, unchanged.
 void convolution_forward(const ConvGeometry& g, const Tensor& input, const Tensor& weight, const Tensor& bias,
-                         const Tensor& output);
+                         const Tensor& output, bool keep_weight);
 // Either of grad_input and grad_weight may be undefined; grad_output is then reordered only once for both.
 void convolution_backward(const ConvGeometry& g, const Tensor& grad_output, const Tensor& input, const Tensor& weight,
                           const Tensor& grad_input, const Tensor& grad_weight);

@@ -1,0 +1,20 @@
+// Convolution with 3x3 and 5x5 kernels at stride 1 by Winograd's algorithm, with a quarter to half of the
+// multiplications. Channels-last
+// float32 tensors.
+#pragma once
+#include "cpu/convolution.h"
+
+namespace mashal {
+
+// Whether the algorithm applies and is expected to be faster than the direct one.
+bool winograd_pays(const ConvolutionPlan& p, const Tensor& input, const Tensor& weight);
+
+// The images are channels-last, weight and bias contiguous.
+void winograd_forward(const ConvolutionPlan& p, const Tensor& input, const Tensor& weight, const Tensor& bias,
+                      const Tensor& output);
+void winograd_backward_input(const ConvolutionPlan& p, const Tensor& grad_output, const Tensor& weight,
+                             const Tensor& grad_input);
+void winograd_backward_weight(const ConvolutionPlan& p, const Tensor& grad_output, const Tensor& input,
+                              const Tensor& grad_weight);
+
+}  // namespace mashal
