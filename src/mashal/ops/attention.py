@@ -74,8 +74,8 @@ def _(
 ) -> tuple[Tensor | None, ...]:
     """Second derivatives, rarely asked for: the first ones written with all scores at hand, differentiated."""
 
-    def firsts(*uses: Tensor) -> Sequence[Tensor]:
-        return _gradients_with_scores(*uses, attn_mask, kept, is_causal, scale, keep)
+    def firsts(grad: Tensor, query: Tensor, key: Tensor, value: Tensor) -> Sequence[Tensor]:
+        return _gradients_with_scores(grad, query, key, value, attn_mask, kept, is_causal, scale, keep)
 
     # out and logsumexp are functions of the inputs: their part is contained in these.
     return (*_differentiated(firsts, (grad, query, key, value), gs), None, None, None, None)
@@ -130,7 +130,8 @@ def _(
     """As for ``_attention_backward``."""
 
     def firsts(grad: Tensor, packed: Tensor) -> Sequence[Tensor]:
-        return _gradients_with_scores(grad, *packed.unbind(0), attn_mask, kept, is_causal, scale, keep)
+        query, key, value = packed.unbind(0)
+        return _gradients_with_scores(grad, query, key, value, attn_mask, kept, is_causal, scale, keep)
 
     return (*_differentiated(firsts, (grad, packed), g.unbind(0)), None, None, None, None)
 
