@@ -41,11 +41,11 @@ def strategy(request):
     yield request.param
     mp.set_sharing_strategy(before)
     gc.collect()
-    assert not [name for name in os.listdir("/dev/shm") if name.startswith(f"mashal_{os.getpid()}_")]
+    assert not named(os.getpid())
 
 
-def named():
-    return {name for name in os.listdir("/dev/shm") if name.startswith("mashal_")}
+def named(pid):
+    return [name for name in os.listdir("/dev/shm") if name.startswith(f"mashal_{pid}_")]
 
 
 def through(obj):
@@ -205,7 +205,6 @@ def test_queue(method, strategy):
 @CONTEXTS
 def test_no_names_stay(method):
     """Processes of multiprocessing end by _exit."""
-    before = named()
     strategy = mp.get_sharing_strategy()
     mp.set_sharing_strategy("file_system")
     try:
@@ -225,7 +224,8 @@ def test_no_names_stay(method):
     finally:
         mp.set_sharing_strategy(strategy)
     gc.collect()
-    assert named() <= before
+    assert not named(os.getpid())
+    assert not named(process.pid)
 
 
 @CONTEXTS
