@@ -275,3 +275,25 @@ def test_attention_backends_and_causal_bias():
             assert type(out) is framework.Tensor
             results.append(out.numpy())
         np.testing.assert_allclose(*results, rtol=1e-5, atol=1e-6)
+
+
+def test_autocast():
+    found = []
+    for framework in FRAMEWORKS:
+        seed()
+        nn = framework.nn
+        layer = nn.TransformerEncoderLayer(E, 2, 16, 0.1, batch_first=True)
+        decoder = nn.TransformerDecoderLayer(E, 2, 16, 0.1, batch_first=True)
+        x = framework.tensor(array(N, S, E))
+        pad = framework.tensor(np.where(PADDING, -np.inf, 0).astype("float32"))
+        mask = nn.Transformer.generate_square_subsequent_mask(S)
+        seed(1)
+        with framework.autocast("cpu", dtype=framework.bfloat16):
+            results = [layer(x, mask), layer(x, mask, pad), decoder(x, x, tgt_mask=mask, memory_key_padding_mask=pad)]
+            results += layer.self_attn(x, x, x, key_padding_mask=pad)
+        (sum(r.float().pow(3).sum() for r in results)).backward()
+        results += [p.grad for p in (layer.linear1.weight, layer.self_attn.in_proj_weight)]
+        found.append([(str(r.dtype).split(".")[1], r.detach().float().numpy()) for r in results])
+    for (a_type, a), (b_type, b) in zip(*found, strict=True):
+        assert a_type == b_type
+        np.testing.assert_allclose(b, a, rtol=0.1, atol=0.02 * np.abs(a).max())

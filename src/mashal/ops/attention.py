@@ -211,6 +211,8 @@ def packed_attention(
     ``length_first`` asks for the memory order (L, B, H, E), else it is (B, L, H, E).
     """
     factor = 1.0 / math.sqrt(packed.shape[-1])
+    if attn_mask is not None and attn_mask.dtype not in (_core.bool, packed.dtype):
+        attn_mask = attn_mask.to(packed.dtype)  # the projection ran under autocast
     if dropout_p >= 1 or (attn_mask is not None and attn_mask.requires_grad):
         query, key, value = packed.unbind(0)
         return _with_scores(query, key, value, attn_mask, dropout_p, is_causal, factor, False)
