@@ -88,8 +88,7 @@ template <class T>
 void transform(const T* x, T* y, int64_t lines, int64_t inner, int64_t n, int64_t kind, bool forward, T scale) {
     constexpr int64_t kLanes = kFftLanes<T>;
     const int64_t half = n / 2 + 1;
-    const int64_t given = kind == kRealOfHalf ? half : n, wanted = kind == kHalfOfReal ? half : n;
-    const int64_t in_parts = kind == kHalfOfReal ? 1 : 2, out_parts = kind == kRealOfHalf ? 1 : 2;
+    const int64_t given = kind == kRealOfHalf ? half : n, out_parts = kind == kRealOfHalf ? 1 : 2;
     const Plan<T>& plan = plan_of<T>(n);
     const Loops<T> loops;
     const int64_t blocks = (lines + kLanes - 1) / kLanes;
@@ -105,17 +104,16 @@ void transform(const T* x, T* y, int64_t lines, int64_t inner, int64_t n, int64_
                 const int64_t line = block * kLanes + l;
                 return (line / inner * length * inner) + line % inner;
             };
-            const int64_t in_base = place(0, given) * in_parts, out_base = place(0, wanted) * out_parts;
+            const int64_t in_base = place(0, given) * 2, out_base = place(0, n) * out_parts;
             for (int64_t l = 0; l < kLanes; l++) {
                 const int64_t lane = std::min(l, used - 1);
-                from[l] = static_cast<int32_t>(place(lane, given) * in_parts - in_base);
-                to[l] = static_cast<int32_t>(place(lane, wanted) * out_parts - out_base);
+                from[l] = static_cast<int32_t>(place(lane, given) * 2 - in_base);
+                to[l] = static_cast<int32_t>(place(lane, n) * out_parts - out_base);
             }
             // An inverse transform is a forward one of swapped parts.
             T *re = forward ? a_re : a_im, *im = forward ? a_im : a_re;
-            const int64_t in_step = inner * in_parts;
-            loops.load(given, in_step, from, x + in_base, re, kind == kHalfOfReal ? nullptr : im, T(1));
-            if (kind == kHalfOfReal) std::fill(im, im + n * kLanes, T(0));
+            const int64_t in_step = inner * 2;
+            loops.load(given, in_step, from, x + in_base, re, im, T(1));
             // What is left of n is the conjugate of what was given, backwards.
             if (given < n)
                 loops.load(n - given, -in_step, from, x + in_base + (n - given) * in_step, re + given * kLanes,
@@ -125,8 +123,57 @@ void transform(const T* x, T* y, int64_t lines, int64_t inner, int64_t n, int64_
             re = in_b ? b_re : a_re;
             im = in_b ? b_im : a_im;
             if (!forward) std::swap(re, im);
-            loops.store(wanted, inner * out_parts, to, static_cast<int>(used), re, kind == kRealOfHalf ? nullptr : im,
-                        scale, y + out_base);
+            loops.store(n, inner * out_parts, to, static_cast<int>(used), re, kind == kRealOfHalf ? nullptr : im, scale,
+                        y + out_base);
+        }
+    });
+}
+
+// Two real lines make the parts of one complex line: its transform, and the conjugate of that backwards, give both.
+template <class T>
+void transform_real(const T* x, T* y, int64_t lines, int64_t inner, int64_t n, T scale) {
+    constexpr int64_t kLanes = kFftLanes<T>;
+    const int64_t half = n / 2 + 1;
+    const Plan<T>& plan = plan_of<T>(n);
+    const Loops<T> loops;
+    const int64_t blocks = (lines + 2 * kLanes - 1) / (2 * kLanes);
+    parallel_for(0, blocks, std::max<int64_t>(1, kGrain / (2 * n * kLanes)), [&](int64_t first, int64_t end) {
+        const int64_t rows = std::max(n, 2 * half);  // both results go where one was
+        std::vector<T> memory(static_cast<size_t>(4 * rows * kLanes));
+        T* a_re = memory.data();
+        T *a_im = a_re + rows * kLanes, *b_re = a_im + rows * kLanes, *b_im = b_re + rows * kLanes;
+        int32_t from[2][kLanes], to[2][kLanes];
+        for (int64_t block = first; block < end; block++) {
+            const int64_t start = block * 2 * kLanes, used = std::min(2 * kLanes, lines - start);
+            auto place = [&](int64_t l, int64_t length) {
+                const int64_t line = start + l;
+                return (line / inner * length * inner) + line % inner;
+            };
+            const int64_t in_base = place(0, n), out_base = place(0, half) * 2;
+            for (int64_t l = 0; l < 2 * kLanes; l++) {
+                const int64_t lane = std::min(l, used - 1);
+                from[l / kLanes][l % kLanes] = static_cast<int32_t>(place(lane, n) - in_base);
+                to[l / kLanes][l % kLanes] = static_cast<int32_t>(place(lane, half) * 2 - out_base);
+            }
+            loops.load(n, inner, from[0], x + in_base, a_re, nullptr, T(1));
+            loops.load(n, inner, from[1], x + in_base, a_im, nullptr, T(1));
+            const bool in_b = loops.lines(n, plan.factors.data(), static_cast<int>(plan.factors.size()), plan.re.data(),
+                                          plan.im.data(), kLanes, a_re, a_im, b_re, b_im);
+            const T *zr = in_b ? b_re : a_re, *zi = in_b ? b_im : a_im;
+            T *re = in_b ? a_re : b_re, *im = in_b ? a_im : b_im;
+            for (int64_t k = 0; k < half; k++) {
+                const int64_t here = k * kLanes, back = (k == 0 ? 0 : n - k) * kLanes, second = (half + k) * kLanes;
+                for (int64_t l = 0; l < kLanes; l++) {
+                    const T pr = zr[here + l], pi = zi[here + l], qr = zr[back + l], qi = zi[back + l];
+                    re[here + l] = T(0.5) * (pr + qr);
+                    im[here + l] = T(0.5) * (pi - qi);
+                    re[second + l] = T(0.5) * (pi + qi);
+                    im[second + l] = T(0.5) * (qr - pr);
+                }
+            }
+            const int64_t few = std::min(used, kLanes), step = inner * 2, more = half * kLanes;
+            loops.store(half, step, to[0], static_cast<int>(few), re, im, scale, y + out_base);
+            loops.store(half, step, to[1], static_cast<int>(used - few), re + more, im + more, scale, y + out_base);
         }
     });
 }
@@ -143,7 +190,11 @@ void lines_kernel(Call& c) {
     const double scale = c.f64(5);
     {
         AllowThreads threads(input.numel() > kGrain);
-        if (single)
+        if (kind == kHalfOfReal && single)
+            transform_real(input.data<float>(), result.data<float>(), lines, inner, n, static_cast<float>(scale));
+        else if (kind == kHalfOfReal)
+            transform_real(input.data<double>(), result.data<double>(), lines, inner, n, scale);
+        else if (single)
             transform(input.data<float>(), result.data<float>(), lines, inner, n, kind, forward,
                       static_cast<float>(scale));
         else
