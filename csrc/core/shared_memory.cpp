@@ -13,6 +13,7 @@
 #include <map>
 #include <mutex>
 #include <random>
+#include <set>
 #include <utility>
 #ifdef __linux__
 #include <sys/syscall.h>
@@ -103,6 +104,29 @@ Registry& registry() {
     return *r;
 }
 
+// The named mappings of this process.
+struct Names {
+    std::mutex mutex;
+    std::set<SharedMapping*> live;
+
+    void add(SharedMapping* m) {
+        std::lock_guard lock(mutex);
+        live.insert(m);
+    }
+    void remove(SharedMapping* m) {
+        std::lock_guard lock(mutex);
+        live.erase(m);
+    }
+};
+Names& names() {
+    static Names* n = [] {
+        auto* fresh = new Names;
+        hold_across_fork(fresh->mutex, ForkRank::Allocator);
+        return fresh;
+    }();
+    return *n;
+}
+
 struct CloseFd {
     int fd;
     ~CloseFd() {
@@ -146,6 +170,7 @@ std::shared_ptr<SharedMapping> SharedMapping::create(size_t nbytes, bool named) 
     if (named) {
         header_count(m->base_).store(1);
         m->counted_ = true;
+        names().add(m.get());
     } else {
         struct stat info;
         if (fstat(file.fd, &info) == 0) registry().add({info.st_dev, info.st_ino}, m);
@@ -185,6 +210,7 @@ std::shared_ptr<SharedMapping> SharedMapping::attach(const std::string& name, si
     m->map(file.fd, "shared memory");
     header_count(m->base_).fetch_add(1);
     m->counted_ = true;
+    names().add(m.get());
     return m;
 }
 
@@ -194,13 +220,19 @@ void SharedMapping::count_message(int change) {
         // Inherited by fork and so far not counted: from now on this process is one of the owners.
         header_count(base_).fetch_add(1);
         generation_ = process_generation();
+        counted_ = true;
     }
     header_count(base_).fetch_add(change);
 }
 
 void SharedMapping::drop_name() {
-    if (counted_ && generation_ == process_generation() && header_count(base_).fetch_sub(1) == 1)
+    if (std::exchange(counted_, false) && generation_ == process_generation() && header_count(base_).fetch_sub(1) == 1)
         shm_unlink(name_.c_str());
+}
+
+void SharedMapping::forget_names() {
+    std::lock_guard lock(names().mutex);
+    for (SharedMapping* m : names().live) m->drop_name();
 }
 
 void SharedMapping::close_fd() {
@@ -210,7 +242,10 @@ void SharedMapping::close_fd() {
 SharedMapping::~SharedMapping() {
     close_fd();
     if (base_ == nullptr) return;
-    if (!name_.empty()) drop_name();
+    if (!name_.empty()) {
+        names().remove(this);
+        drop_name();
+    }
     munmap(base_, std::max<size_t>(nbytes_, 1) + (name_.empty() ? 0 : kHeader));
 }
 

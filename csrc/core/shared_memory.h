@@ -27,6 +27,8 @@ public:
     const std::string& name() const { return name_; }
     // Named memory counts those who map it, and messages that are on their way: the last one removes the name.
     void count_message(int change);
+    // Takes this process out of the counts of all names, because it is about to end without destroying its objects.
+    static void forget_names();
 
 private:
     static constexpr size_t kHeader = 64;

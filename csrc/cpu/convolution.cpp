@@ -154,6 +154,10 @@ struct PlainOutput {
     explicit PlainOutput(const Tensor& t) : target(t), work(t) {
         if (is_half(t.dtype()) || !t.is_contiguous()) work = empty(t.sizes(), compute_dtype(t.dtype()));
     }
+    // The same in another type and the target's own layout; nothing for nothing.
+    PlainOutput(const Tensor& t, DType dtype) : target(t) {
+        if (t) work = empty_strided(t.sizes(), t.strides(), dtype);
+    }
     void finish() const {
         if (!work.is_same(target)) copy_into(target, work);
     }
@@ -201,6 +205,17 @@ void backward(const Options& o, const Tensor& grad, const Tensor& input, const T
         if (grad_weight) fill(grad_weight, Scalar::of(int64_t{0}));
         return;
     }
+#ifdef MASHAL_WITH_ONEDNN
+    // oneDNN's float16 gradients are reference code, a thousand times slower than float32 between two conversions.
+    if (grad.dtype() == DType::F16 && onednn::usable()) {
+        const PlainOutput x(grad_input, DType::F32), w(grad_weight, DType::F32);
+        auto wide = [](const Tensor& t) { return t ? to_dtype(t, DType::F32) : t; };
+        backward(o, wide(grad), wide(input), wide(weight), x.work, w.work);
+        x.finish();
+        w.finish();
+        return;
+    }
+#endif
     const ConvolutionPlan p = make_plan(o, x_like, w_like, grad);
     if (use_winograd(p, grad_input ? grad_input : grad, x_like, w_like)) {
         const Tensor g = channels_last(grad);

@@ -57,6 +57,9 @@ struct RnnGeometry {
 template <class T>
 const RnnLoops<T>& rnn_loops();
 
+// Packing a matrix costs about as much as a few products with one row.
+constexpr int64_t kStepsToPack = 3;
+
 // x -> x W for many small x: W is laid out once in the order in which the inner loop reads it. Results come in blocks
 // of units; a block yields `ld` numbers per row, those of one gate being `gate` apart.
 template <class T>

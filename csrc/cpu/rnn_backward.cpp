@@ -10,13 +10,11 @@ namespace mashal {
 
 namespace {
 
-constexpr int64_t kStepsToPack = 3;
-
 template <class T>
 struct Direction {
     const RnnGeometry& g;
     int64_t index;
-    const T *w_ih, *w_hh, *w_hr, *hx, *cx;
+    const T *w_ih, *hx, *cx;
     const T *history, *gates, *cells, *mixed;  // as forward kept them
     const T* outer;                            // gradient of the layer's result, from this direction's column on
     const T* zeros;                            // as long as a row
@@ -240,7 +238,7 @@ void rnn_backward(Call& c) {
         const T *w_hh = params[at + 1].data(),
                 *w_hr = g.projection ? params[at + static_cast<size_t>(g.n_params) - 1].data() : nullptr;
         directions.push_back(
-            {g, d, params[at].data(), w_hh, w_hr, hx.data() + d * g.batch * g.state,
+            {g, d, params[at].data(), hx.data() + d * g.batch * g.state,
              lstm ? cx.data() + d * g.batch * g.hidden : nullptr, base + d * g.state, base + g.gates_at(d),
              base + g.cells_at(d), base + g.mixed_at(d), outer.data() + d * g.state, zeros.data(),
              targets[1].data() + d * g.batch * g.state, lstm ? targets[2].data() + d * g.batch * g.hidden : nullptr,

@@ -1,7 +1,5 @@
 // Recurrent layers, forward: one product for the inputs of all steps, then step by step the product with the state and
 // the gates. What backward needs is kept in one buffer of bytes, laid out by RnnGeometry.
-#include <cstring>
-
 #include "core/blocking.h"
 #include "cpu/gemm.h"
 #include "cpu/norm_common.h"
@@ -11,15 +9,12 @@ namespace mashal {
 
 namespace {
 
-// Packing a matrix costs about as much as a few products with one row.
-constexpr int64_t kStepsToPack = 3;
-
 template <class T>
 struct Direction {
     const RnnGeometry& g;
     int64_t index;
     bool keep;  // for backward
-    const T *w_ih, *w_hh, *w_hr, *hx, *cx;
+    const T *w_ih, *hx, *cx;
     std::vector<T> bias;  // by column of the gates
     RowProduct<T> recurrent, projection;
     T* gates = nullptr;    // (rows, columns)
@@ -151,8 +146,6 @@ void rnn_forward(Call& c) {
             d,
             keep,
             params[at].data(),
-            params[at + 1].data(),
-            w_hr,
             hx.data() + d * g.batch * g.state,
             g.is_lstm() ? cx.data() + d * g.batch * g.hidden : nullptr,
             gate_bias(g, g.biases ? params[at + 2].data() : nullptr, g.biases ? params[at + 3].data() : nullptr),

@@ -89,6 +89,12 @@ PyObject* py_count_message(PyObject*, PyObject* args) {
         Py_RETURN_NONE;
     });
 }
+PyObject* py_forget_names(PyObject*, PyObject*) {
+    return guarded([]() -> PyObject* {
+        SharedMapping::forget_names();
+        Py_RETURN_NONE;
+    });
+}
 PyObject* py_piece(PyObject*, PyObject* args) {
     PyObject* block;
     Py_ssize_t nbytes;
@@ -226,6 +232,7 @@ PyMethodDef functions[] = {
     {"shared_handle", py_handle, METH_O, "shared_handle(tensor): (descriptor or -1, name or '', nbytes)."},
     {"shared_close_fd", py_close_fd, METH_O, "shared_close_fd(tensor): closes the descriptor, keeps the memory."},
     {"shared_count_message", py_count_message, METH_VARARGS, "shared_count_message(tensor, change)"},
+    {"shared_forget_names", py_forget_names, METH_NOARGS, "Gives up this process's names; called as it ends."},
     {"shared_piece", py_piece, METH_VARARGS, "shared_piece(block, nbytes): a storage over the start of a block."},
     {"shared_users", py_users, METH_O, "shared_users(block): how many storages of this process use its memory."},
     {"shared_borrow", py_borrow, METH_VARARGS,

@@ -283,3 +283,17 @@ def test_layers_with_float_weights_and_half_inputs(low: str) -> None:
     assert results[0][0] == results[1][0] == low
     for a, b in zip(results[0][1:], results[1][1:], strict=True):
         np.testing.assert_allclose(a, b, rtol=0.1, atol=0.06 * max(np.abs(b).max(), 1e-3))
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+def test_half_convolutions_differentiate(transposed: bool) -> None:
+    results = []
+    for lib in (mashal, torch):
+        lib.manual_seed(0)
+        x, w = lib.randn(2, 4, 6, 6).half().requires_grad_(), lib.randn(4, 4, 3, 3).half().requires_grad_()
+        call = lib.nn.functional.conv_transpose2d if transposed else lib.nn.functional.conv2d
+        y = call(x, w, stride=2)
+        (y.float() ** 2).sum().backward()
+        results.append([t.detach().float().numpy() for t in (y, x.grad, w.grad)])
+    for a, b in zip(*results, strict=True):
+        np.testing.assert_allclose(a, b, rtol=4e-3, atol=4e-3 * np.abs(b).max())

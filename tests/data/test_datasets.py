@@ -1,5 +1,7 @@
 """Datasets and samplers against PyTorch's: samples, random streams, errors."""
 
+import itertools
+import tracemalloc
 import warnings
 
 import pytest
@@ -125,6 +127,21 @@ def test_random_sampler(options, own_generator):
         generator = lib.Generator().manual_seed(5) if own_generator else None
         sampler = lib.utils.data.RandomSampler(WORDS, generator=generator, **options)
         return list(sampler), list(sampler), len(sampler)
+
+    both(draw)
+
+
+def test_endless_random_sampler():
+    """Programs ask for 10**10 samples to have a loader without an end; nothing may be as long."""
+
+    def draw(lib):
+        lib.manual_seed(0)
+        sampler = lib.utils.data.RandomSampler(WORDS, replacement=True, num_samples=10**10)
+        tracemalloc.start()
+        drawn = list(itertools.islice(sampler, 70))
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return drawn, peak < 1 << 20
 
     both(draw)
 

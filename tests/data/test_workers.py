@@ -349,6 +349,27 @@ def test_contents():
         batch["big"].zero_()
 
 
+@pytest.mark.parametrize("make", ["subclass", "meta", "grad", "mixed"])
+def test_collating_other_tensors(make):
+    """In a worker as in this process."""
+    ones = {
+        "subclass": lambda: mashal.ones(9000).as_subclass(Marked),
+        "meta": lambda: mashal.empty(9000, device="meta"),
+        "grad": lambda: mashal.ones(9000, requires_grad=True),
+        "mixed": lambda: mashal.ones(9000),
+    }[make]
+    rows = [ones(), ones()]
+    if make == "mixed":
+        rows[1] = rows[1].double()
+    (here,) = mashal.utils.data.DataLoader(rows, batch_size=2)
+    if make == "grad":
+        with pytest.raises(RuntimeError, match="non-leaf"):
+            list(mashal.utils.data.DataLoader(rows, batch_size=2, num_workers=1))
+        return
+    (there,) = mashal.utils.data.DataLoader(rows, batch_size=2, num_workers=1)
+    assert (type(here), here.shape, here.dtype, here.device) == (type(there), there.shape, there.dtype, there.device)
+
+
 def test_batches_stay_as_they_are():
     """Blocks are used again only when nothing refers to them."""
     kept, views, arrays = [], [], []

@@ -217,3 +217,34 @@ def test_stft_and_istft(kwargs, with_window, dtype):
             mashal.tensor(x).stft(8, return_complex=False),
             torch.tensor(x).stft(8, return_complex=False),
         )
+
+
+@pytest.mark.parametrize("n", [1, 2, 9, 11, 13, 35, 64, 143, 400, 17, 1024])
+@pytest.mark.parametrize("dtype", ["float32", "complex128"])
+def test_many_lines(n, dtype):
+    """Lengths of every factor, more lines than a vector register holds, along either dimension."""
+    for shape, dim in (((37, n), 1), ((n, 35), 0), ((2, n, 3), 1)):
+        x = data(shape, dtype)
+        names = ("fft", "ifft") if "complex" in dtype else ("fft", "rfft", "ihfft")
+        for name in names:
+            same(
+                getattr(mashal.fft, name)(mashal.tensor(x), dim=dim), getattr(torch.fft, name)(torch.tensor(x), dim=dim)
+            )
+        for m in (2 * n, 2 * n + 1):
+            same(
+                mashal.fft.irfft(mashal.tensor(x), m, dim=dim, norm="ortho"),
+                torch.fft.irfft(torch.tensor(x), m, dim=dim, norm="ortho"),
+            )
+
+
+def test_kernel_refuses_what_it_cannot():
+    lines = mashal._ops._fft_lines
+    z = mashal.ones(4, 17, dtype=mashal.complex64)
+    with pytest.raises(RuntimeError, match="factors"):
+        lines(z, 1, 17, 0, True, 1.0)
+    with pytest.raises(RuntimeError, match="size must be"):
+        lines(z, 1, 16, 0, True, 1.0)
+    with pytest.raises(RuntimeError, match="type of input"):
+        lines(z, 1, 17, 1, True, 1.0)
+    with pytest.raises(RuntimeError, match="dim must be"):
+        lines(z, 2, 17, 0, True, 1.0)

@@ -29,6 +29,20 @@ def fail(index, how):
     time.sleep(20)
 
 
+KEPT = []
+
+
+def keep(queue, back):
+    """Ends with tensors in a global, and after sending one on."""
+    import mashal
+
+    KEPT.append(queue.get())
+    KEPT.append(mashal.ones(5).share_memory_())
+    back.put(KEPT[0])
+    back.put(KEPT[1])
+    assert queue.get() == "got them"
+
+
 def total(tensor):
     return tensor.sum()
 

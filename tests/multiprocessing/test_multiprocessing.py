@@ -41,7 +41,11 @@ def strategy(request):
     yield request.param
     mp.set_sharing_strategy(before)
     gc.collect()
-    assert not [name for name in os.listdir("/dev/shm") if name.startswith(f"mashal_{os.getpid()}_")]
+    assert not named(os.getpid())
+
+
+def named(pid):
+    return [name for name in os.listdir("/dev/shm") if name.startswith(f"mashal_{pid}_")]
 
 
 def through(obj):
@@ -196,6 +200,32 @@ def test_queue(method, strategy):
     there.put(None)
     process.join(20)
     assert process.exitcode == 0
+
+
+@CONTEXTS
+def test_no_names_stay(method):
+    """Processes of multiprocessing end by _exit."""
+    strategy = mp.get_sharing_strategy()
+    mp.set_sharing_strategy("file_system")
+    try:
+        context = mp.get_context(method)
+        there, back = context.SimpleQueue(), context.SimpleQueue()
+        process = context.Process(target=parts.keep, args=(there, back))
+        process.start()
+        x = mashal.zeros(4)
+        there.put(x)
+        y, z = back.get(), back.get()
+        there.put("got them")
+        process.join(30)
+        assert process.exitcode == 0
+        assert y.is_shared()
+        assert z.tolist() == [1] * 5
+        del x, y, z
+    finally:
+        mp.set_sharing_strategy(strategy)
+    gc.collect()
+    assert not named(os.getpid())
+    assert not named(process.pid)
 
 
 @CONTEXTS

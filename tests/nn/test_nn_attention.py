@@ -119,11 +119,53 @@ def test_shared_keys_and_values_and_unbatched_input():
         run_both(lambda framework: framework.nn.MultiheadAttention(E, 2), run)
 
 
+@pytest.mark.parametrize("need_weights", [True, False])
+@pytest.mark.parametrize("static", [True, False])
+def test_functional_form_with_separate_weights(need_weights, static):
+    """As CLIP's pooling calls it: one query, three weights; and with keys that are kept from before."""
+    found = []
+    for framework in FRAMEWORKS:
+        x = framework.tensor(array(S, N, E)).requires_grad_()
+        weights = [framework.tensor(array(E, E) + i) for i in range(4)]
+        biases = [framework.tensor(array(E) + i) for i in range(4)]
+        kept = framework.tensor(array(N * 2, 7, E // 2)) if static else None
+        out, probabilities = framework.nn.functional.multi_head_attention_forward(
+            query=x[:1],
+            key=x,
+            value=x,
+            embed_dim_to_check=E,
+            num_heads=2,
+            q_proj_weight=weights[0],
+            k_proj_weight=weights[1],
+            v_proj_weight=weights[2],
+            in_proj_weight=None,
+            in_proj_bias=framework.cat(biases[:3]),
+            bias_k=None,
+            bias_v=None,
+            add_zero_attn=False,
+            dropout_p=0.0,
+            out_proj_weight=weights[3],
+            out_proj_bias=biases[3],
+            use_separate_proj_weight=True,
+            training=True,
+            need_weights=need_weights,
+            static_k=kept,
+            static_v=kept,
+        )
+        out.sum().backward()
+        found.append([t.detach().numpy() for t in (out, x.grad, *([probabilities] if need_weights else []))])
+        assert (probabilities is None) == (not need_weights)
+    for a, b in zip(*found, strict=True):
+        np.testing.assert_allclose(b, a, rtol=1e-4, atol=1e-4)
+
+
 def test_attention_errors():
     def outcome(call):
         def run(framework):
+            seed()
             x = framework.ones(L, N, E)
-            return lambda: call(framework, framework.nn.MultiheadAttention(E, 2), x)
+            module = framework.nn.MultiheadAttention(E, 2)
+            return lambda: call(framework, module, x)
 
         assert_same_outcome(run(mashal), run(torch), message=False)
 
@@ -275,3 +317,25 @@ def test_attention_backends_and_causal_bias():
             assert type(out) is framework.Tensor
             results.append(out.numpy())
         np.testing.assert_allclose(*results, rtol=1e-5, atol=1e-6)
+
+
+def test_autocast():
+    found = []
+    for framework in FRAMEWORKS:
+        seed()
+        nn = framework.nn
+        layer = nn.TransformerEncoderLayer(E, 2, 16, 0.1, batch_first=True)
+        decoder = nn.TransformerDecoderLayer(E, 2, 16, 0.1, batch_first=True)
+        x = framework.tensor(array(N, S, E))
+        pad = framework.tensor(np.where(PADDING, -np.inf, 0).astype("float32"))
+        mask = nn.Transformer.generate_square_subsequent_mask(S)
+        seed(1)
+        with framework.autocast("cpu", dtype=framework.bfloat16):
+            results = [layer(x, mask), layer(x, mask, pad), decoder(x, x, tgt_mask=mask, memory_key_padding_mask=pad)]
+            results += layer.self_attn(x, x, x, key_padding_mask=pad)
+        (sum(r.float().pow(3).sum() for r in results)).backward()
+        results += [p.grad for p in (layer.linear1.weight, layer.self_attn.in_proj_weight)]
+        found.append([(str(r.dtype).split(".")[1], r.detach().float().numpy()) for r in results])
+    for (a_type, a), (b_type, b) in zip(*found, strict=True):
+        assert a_type == b_type
+        np.testing.assert_allclose(b, a, rtol=0.1, atol=0.02 * np.abs(a).max())

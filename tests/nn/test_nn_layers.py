@@ -105,7 +105,10 @@ def test_signature_is_torchs(name):
     import inspect
 
     def parameters(cls):
-        return [(p.name, p.kind, str(p.default)) for p in inspect.signature(cls).parameters.values()]
+        return [
+            (p.name, p.kind, getattr(p.default, "__name__", str(p.default)))
+            for p in inspect.signature(cls).parameters.values()
+        ]
 
     assert parameters(getattr(nn, name)) == parameters(getattr(torch.nn, name))
 

@@ -134,6 +134,9 @@ def test_from_file(tmp_path):
     np.arange(6, dtype=np.float32).tofile(path)
     x = mashal.from_file(str(path), size=4)
     assert x.tolist() == [0, 1, 2, 3]
+    for wrong in ({"filename": str(tmp_path / "none"), "size": 3}, {"filename": str(path), "size": 100}):
+        with pytest.raises(RuntimeError, match="unable to map"):
+            mashal.from_file(**wrong)
     mashal.from_file(str(path), shared=True, size=6).mul_(2)
     assert np.fromfile(path, np.float32).tolist() == [0, 2, 4, 6, 8, 10]
 

@@ -74,6 +74,7 @@ def run(name: str, framework: str, timeout: float = 600) -> Outcome:
         "PYTHONPATH": os.pathsep.join([str(driver.parent), os.environ.get("PYTHONPATH", "")]),
         "OMP_NUM_THREADS": "2",
         "MPLBACKEND": "Agg",
+        "PYTHONHASHSEED": "0",  # some programs number the members of a set
     }
     with tempfile.TemporaryDirectory() as scratch:
         report = Path(scratch, "report.json")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import os
-from multiprocessing import reduction
+from multiprocessing import reduction, util
 from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
@@ -122,8 +122,15 @@ def reduce_typed_storage(storage: TypedStorage) -> Any:
     return rebuild_typed_storage, (storage.untyped(), storage.dtype)
 
 
+def _forget_names_at_exit(_: Any = None) -> None:
+    """Processes of multiprocessing end without destroying their objects, which would remove names from /dev/shm."""
+    util.Finalize(None, _core.shared_forget_names, exitpriority=-100)
+
+
 def init_reductions() -> None:
     """Teaches multiprocessing's pickler about tensors; importing :mod:`mashal.multiprocessing` does so."""
+    _forget_names_at_exit()
+    util.register_after_fork(_core.shared_forget_names, _forget_names_at_exit)  # the child has a list of its own
     ForkingPickler.register(UntypedStorage, reduce_storage)
     ForkingPickler.register(TypedStorage, reduce_typed_storage)
     ForkingPickler.register(Tensor, reduce_tensor)

@@ -74,8 +74,8 @@ def _(
 ) -> tuple[Tensor | None, ...]:
     """Second derivatives, rarely asked for: the first ones written with all scores at hand, differentiated."""
 
-    def firsts(*uses: Tensor) -> Sequence[Tensor]:
-        return _gradients_with_scores(*uses, attn_mask, kept, is_causal, scale, keep)
+    def firsts(grad: Tensor, query: Tensor, key: Tensor, value: Tensor) -> Sequence[Tensor]:
+        return _gradients_with_scores(grad, query, key, value, attn_mask, kept, is_causal, scale, keep)
 
     # out and logsumexp are functions of the inputs: their part is contained in these.
     return (*_differentiated(firsts, (grad, query, key, value), gs), None, None, None, None)
@@ -130,7 +130,8 @@ def _(
     """As for ``_attention_backward``."""
 
     def firsts(grad: Tensor, packed: Tensor) -> Sequence[Tensor]:
-        return _gradients_with_scores(grad, *packed.unbind(0), attn_mask, kept, is_causal, scale, keep)
+        query, key, value = packed.unbind(0)
+        return _gradients_with_scores(grad, query, key, value, attn_mask, kept, is_causal, scale, keep)
 
     return (*_differentiated(firsts, (grad, packed), g.unbind(0)), None, None, None, None)
 
@@ -210,6 +211,8 @@ def packed_attention(
     ``length_first`` asks for the memory order (L, B, H, E), else it is (B, L, H, E).
     """
     factor = 1.0 / math.sqrt(packed.shape[-1])
+    if attn_mask is not None and attn_mask.dtype not in (_core.bool, packed.dtype):
+        attn_mask = attn_mask.to(packed.dtype)  # the projection ran under autocast
     if dropout_p >= 1 or (attn_mask is not None and attn_mask.requires_grad):
         query, key, value = packed.unbind(0)
         return _with_scores(query, key, value, attn_mask, dropout_p, is_causal, factor, False)

@@ -279,10 +279,15 @@ def from_file(
     kind = np.dtype(repr(dtype or _core.get_default_dtype()).split(".")[1])
     if size == 0:
         return _core.empty((0,), None, dtype or _core.get_default_dtype(), None)
-    if shared:
-        with open(filename, "ab") as f:
-            f.truncate(max(f.tell(), size * kind.itemsize))
-    return _core.from_buffer(np.memmap(filename, kind, "r+" if shared else "c", shape=(size,)))
+    if size < 0:
+        raise RuntimeError(f"from_file: size must not be negative, got {size}.")
+    try:
+        if shared:
+            with open(filename, "ab") as f:
+                f.truncate(max(f.tell(), size * kind.itemsize))  # a file that is too short grows
+        return _core.from_buffer(np.memmap(filename, kind, "r+" if shared else "c", shape=(size,)))
+    except (OSError, ValueError) as e:
+        raise RuntimeError(f"from_file: unable to map file <{filename}> of {size} elements: {e}") from e
 
 
 @composite(function=False, method=True)

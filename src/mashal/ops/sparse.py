@@ -282,4 +282,6 @@ def sspaddmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha:
     """``beta * input + alpha * mat1 @ mat2`` for sparse ``input`` and ``mat1``: sparse."""
     from ..sparse._ops import add, matmul, mul
 
+    if not (getattr(input, "is_sparse", False) and getattr(mat1, "is_sparse", False)):
+        raise RuntimeError("sspaddmm: expected sparse input and mat1. Use .to_sparse().")
     return add(mul(input, beta), to_sparse(matmul(mat1, mat2)), alpha=alpha)

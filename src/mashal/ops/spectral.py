@@ -1,10 +1,14 @@
-"""Discrete Fourier transforms. The kernels are NumPy's (pocketfft); everything else is made of three primitives.
+"""Discrete Fourier transforms: three primitives, and compositions of them.
+
+Lengths with factors up to 13 go through a kernel of our own, several lines at a time; others, and long or single
+lines, through NumPy's (pocketfft).
 
 ``norm`` of the primitives: 0 no factor, 1 the inverse root of the number of points, 2 its inverse.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,6 +21,37 @@ Ints = Sequence[int]
 # NumPy's names of the three factors, for a forward and for an inverse transform.
 _FORWARD: tuple[Any, ...] = ("backward", "ortho", "forward")
 _INVERSE: tuple[Any, ...] = ("forward", "ortho", "backward")
+
+
+# Beyond it the lines that are worked at together leave the cache.
+_LONGEST = 8192
+
+
+@op("_fft_lines(Tensor input, int dim, int size, int kind, bool forward, float scale) -> Tensor", out=False)
+def _fft_lines() -> None:
+    """Transforms along one dimension; ``kind`` 0: complex, 1: half of that of real numbers, 2: its inverse."""
+
+
+_fft_lines.nondifferentiable("a part of _fft_c2c, _fft_r2c and _fft_c2r, which have derivatives")
+
+
+@functools.lru_cache(512)
+def _is_smooth(n: int) -> bool:
+    if not 0 < n <= _LONGEST:
+        return False
+    for factor in (2, 3, 5, 7, 11, 13):
+        while n % factor == 0:
+            n //= factor
+    return n == 1
+
+
+def _by_lines(input: Tensor, sizes: Sequence[int]) -> bool:
+    """Whether the kernel for several lines is the one to use."""
+    return all(map(_is_smooth, sizes)) and 4 * max(sizes) <= input.numel() < 1 << 28
+
+
+def _scale(n: int, norm: int) -> float:
+    return (1.0, n**-0.5, 1.0 / n)[norm]
 
 
 def _as_tensor(array: Any, dtype: Any) -> Tensor:
@@ -43,6 +78,11 @@ def _(input: Tensor, dim: Ints, norm: int, forward: bool) -> Tensor:
 
     if not dim or input.numel() == 0:
         return input.clone()
+    if _by_lines(input, [input.shape[d] for d in dim]):
+        for d in dim:
+            n = input.shape[d]
+            input = _fft_lines(input, d, n, 0, forward, _scale(n, norm))
+        return input
     array = input.detach().numpy()
     transform = np.fft.fftn if forward else np.fft.ifftn
     array = transform(array, axes=tuple(dim), norm=(_FORWARD if forward else _INVERSE)[norm])
@@ -70,6 +110,12 @@ def _(input: Tensor, dim: Ints, norm: int) -> Tensor:
     import numpy as np
 
     dtype = input.dtype.to_complex()
+    sizes = [input.shape[d] for d in dim]
+    if input.numel() and _by_lines(input, sizes):
+        out = _fft_lines(input, dim[-1], sizes[-1], 1, True, _scale(sizes[-1], norm))
+        for d, n in zip(dim[:-1], sizes[:-1], strict=True):
+            out = _fft_lines(out, d, n, 0, True, _scale(n, norm))
+        return out
     array = input.detach().numpy()
     if array.size == 0:
         shape = list(array.shape)
@@ -95,9 +141,13 @@ def _(input: Tensor, dim: Ints, norm: int, size: int) -> Tensor:
     import numpy as np
 
     dtype = input.dtype.to_real()
-    array = input.detach().numpy()
-    sizes = [array.shape[d] for d in dim]
+    sizes = [input.shape[d] for d in dim]
     sizes[-1] = size
+    if input.numel() and _by_lines(input, sizes):
+        for d, n in zip(dim[:-1], sizes[:-1], strict=True):
+            input = _fft_lines(input, d, n, 0, False, _scale(n, norm))
+        return _fft_lines(input, dim[-1], size, 2, False, _scale(size, norm))
+    array = input.detach().numpy()
     if array.size == 0:
         shape = list(array.shape)
         shape[dim[-1]] = size

@@ -10,7 +10,7 @@ import re
 import runpy
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,20 +18,38 @@ PROGRAM = Path(os.environ["PROGRAM"])  # the repository
 REPORT = Path(os.environ["REPORT"])
 
 
-def script(path: str, *arguments: object, within: str = ".") -> str:
-    """Runs a script of the repository as a command line would, in its own folder's import path; gives what it wrote."""
+def script(path: str, *arguments: object, within: str = ".", names: dict[str, Any] | None = None) -> str:
+    """Runs a script of the repository as a command line would, in its own folder's import path; gives what it wrote.
+
+    ``names`` are globals that it finds; with a ``range`` of one's own, an endless loop of a script can be cut short.
+    """
     file = PROGRAM / path
     said = io.StringIO()
     sys.argv = [str(file), *map(str, arguments)]
     sys.path.insert(0, str(file.parent))
     with contextlib.redirect_stdout(said), contextlib.chdir(within), clock():
-        runpy.run_path(str(file), run_name="__main__")
+        runpy.run_path(str(file), names, run_name="__main__")
     return said.getvalue()
 
 
 def modules(path: str = ".") -> None:
     """Lets the driver import from a folder of the repository."""
     sys.path.insert(0, str(PROGRAM / path))
+
+
+def stand_ins() -> None:
+    """Lets the program import the stand-ins for packages that aren't installed; installed ones come first."""
+    sys.path.append(str(Path(__file__).parent / "stand_ins"))
+
+
+def shorter(count: int, at_least: int = 1000) -> Callable[..., range]:
+    """A ``range`` for ``script(names=...)`` that cuts a loop of ``at_least`` turns to ``count``."""
+
+    def short(*bounds: int) -> range:
+        whole = range(*bounds)
+        return whole[:count] if len(whole) >= at_least else whole
+
+    return short
 
 
 def numbers(pattern: str, text: str) -> list[float]:

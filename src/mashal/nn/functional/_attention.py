@@ -142,7 +142,8 @@ def _projections(
 
 def _weights(query: Tensor, key: Tensor, mask: Tensor | None) -> Tensor:
     scores = (query * math.sqrt(1.0 / query.shape[-1])) @ key.transpose(-2, -1)
-    return (scores if mask is None else scores + mask).softmax(-1)
+    # Under autocast the scores have the lower type, and keep it.
+    return (scores if mask is None else scores + mask.to(scores.dtype)).softmax(-1)
 
 
 def multi_head_attention(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import os
 import queue
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -217,6 +218,8 @@ class _ThreadDataLoaderIter(_ParallelDataLoaderIter):
                 except queue.Empty:
                     break
             tasks.put(None)
+        if sys.is_finalizing():
+            return  # daemons run no more
         end = time.monotonic() + MP_STATUS_CHECK_INTERVAL
         for thread in self.__dict__.get("_workers", ()):
             if thread is not threading.current_thread():

@@ -106,7 +106,7 @@ class RandomSampler(Sampler[int]):
             generator.manual_seed(seed)
         if self.replacement:
             # By the 32, and the rest: this is where PyTorch's stream has its seams.
-            for size in itertools.chain([32] * (count // 32), [count % 32]):
+            for size in itertools.chain(itertools.repeat(32, count // 32), [count % 32]):
                 yield from randint(n, (size,), dtype=int64, generator=generator).tolist()
         else:
             for _ in range(count // n):

@@ -86,10 +86,12 @@ def default_convert(data: Any) -> Any:
 def collate_tensor_fn(batch: Sequence[Tensor], *, collate_fn_map: CollateFnMap | None = None) -> Tensor:
     """Stack tensors along a new first dimension; in a worker process, in shared memory."""
     first = batch[0]
-    out = None if first.requires_grad else blocks.empty((len(batch), *first.shape), first.dtype)
-    if out is None or any(one.dtype is not first.dtype or one.requires_grad for one in batch):
-        return stack(list(batch), 0)
-    return stack(list(batch), 0, out=out)
+    out = blocks.empty((len(batch), *first.shape), first.dtype) if first.device.type == "cpu" else None
+    if out is not None and all(
+        type(one) is Tensor and one.dtype is first.dtype and not one.requires_grad for one in batch
+    ):
+        return stack(list(batch), 0, out=out)
+    return stack(list(batch), 0)
 
 
 def collate_numpy_array_fn(batch: Sequence[Any], *, collate_fn_map: CollateFnMap | None = None) -> Any:

@@ -36,14 +36,16 @@ _CHUNK = 1 << 17
 _MAX_FDS = 250
 _ANCILLARY = socket.CMSG_SPACE(_MAX_FDS * array.array("i").itemsize) if hasattr(socket, "CMSG_SPACE") else 0
 _ALIGN = 64
-_DTYPES = {
-    str(dtype): dtype
-    for dtype in (
-        _core.bool, _core.uint8, _core.int8, _core.int16, _core.int32, _core.int64, _core.float16, _core.bfloat16,
-        _core.float32, _core.float64, _core.complex64, _core.complex128,
+# By numbers, because a dtype's text depends on whether this process answers to the name of torch.
+_DTYPES = dict(
+    enumerate(
+        (
+            _core.bool, _core.uint8, _core.int8, _core.int16, _core.int32, _core.int64, _core.float16, _core.bfloat16,
+            _core.float32, _core.float64, _core.complex64, _core.complex128,
+        )
     )
-}  # fmt: skip
-_NAMES = {dtype: name for name, dtype in _DTYPES.items()}
+)  # fmt: skip
+_CODES = {dtype: code for code, dtype in _DTYPES.items()}
 
 
 # ---- pickling ----
@@ -64,13 +66,13 @@ def _finish(tensor: Tensor, cls: type, requires_grad: bool, attributes: dict[str
     return out
 
 
-def _load_small(data: bytes, dtype: str, shape: tuple[int, ...], stride: tuple[int, ...] | None, *more: Any) -> Any:
+def _load_small(data: bytes, dtype: int, shape: tuple[int, ...], stride: tuple[int, ...] | None, *more: Any) -> Any:
     tensor = _core.tensor_from_bytes(data, _DTYPES[dtype], shape, stride)
     return _finish(tensor, *more) if more else tensor
 
 
 def _load_piece(
-    memory: Any, dtype: str, shape: tuple[int, ...], stride: tuple[int, ...] | None, offset: int, *more: Any
+    memory: Any, dtype: int, shape: tuple[int, ...], stride: tuple[int, ...] | None, offset: int, *more: Any
 ) -> Any:
     if not isinstance(memory, Tensor):  # a buffer that travelled within the message
         memory = _core.tensor_from_bytes(memory, _core.uint8, (len(memory),), None)
@@ -99,6 +101,9 @@ class _BatchPickler(ForkingPickler):
     def reducer_override(self, obj: Any) -> Any:
         if not isinstance(obj, Tensor):
             return NotImplemented
+        own = type(obj).__reduce_ex__
+        if own is not Tensor.__reduce_ex__ and own is not Parameter.__reduce_ex__:
+            return NotImplemented  # a subclass that knows better
         return _reduce_batch_tensor(obj)
 
 
@@ -116,7 +121,7 @@ def _reduce_batch_tensor(obj: Tensor) -> Any:
 
         return reduce_tensor(obj)
     tensor = obj.detach()
-    name = _NAMES[tensor.dtype]
+    code = _CODES[tensor.dtype]
     shape, item = tuple(tensor.shape), tensor.element_size()
     contiguous = tensor.is_contiguous()
     # Not the whole storage: a batch may be a small part of a large dataset. What lies between the elements is sent if
@@ -128,14 +133,9 @@ def _reduce_batch_tensor(obj: Tensor) -> Any:
     nbytes = reach * item
     flat = _core.tensor_over(tensor, tensor.dtype, (reach,), None, tensor.storage_offset())
     if nbytes < blocks.INLINE_LIMIT:
-        return _load_small, (
-            bytearray(memoryview(flat.view(_core.uint8))) if nbytes else b"",
-            name,
-            shape,
-            stride,
-            *more,
-        )
-    return _load_piece, (pickle.PickleBuffer(flat.view(_core.uint8)), name, shape, stride, 0, *more)
+        data = bytes(memoryview(flat.view(_core.uint8))) if nbytes else b""
+        return _load_small, (data, code, shape, stride, *more)
+    return _load_piece, (pickle.PickleBuffer(flat.view(_core.uint8)), code, shape, stride, 0, *more)
 
 
 class _Payload:
