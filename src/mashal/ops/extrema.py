@@ -159,6 +159,15 @@ _IN_PLACE = {
 }
 
 
+def _as_number(bound: Any) -> Any:
+    """A tensor beside a number stands for one itself if it has no dimensions and no gradient."""
+    if not isinstance(bound, Tensor):
+        return bound
+    if bound.ndim or bound.requires_grad:
+        raise TypeError("clamp(): arguments 'min' and 'max' must both be tensors or both be numbers")
+    return bound.item()
+
+
 def _clamp_call(input: Tensor, min: Any, max: Any) -> tuple[Any, tuple[Any, ...]]:
     """The primitive for these bounds and its arguments after the input."""
     if isinstance(min, Tensor) or isinstance(max, Tensor):
@@ -168,7 +177,7 @@ def _clamp_call(input: Tensor, min: Any, max: Any) -> tuple[Any, tuple[Any, ...]
             return _clamp_min_tensor, (min,)
         if isinstance(min, Tensor) and isinstance(max, Tensor):
             return _clamp_tensor, (min, max)
-        raise TypeError("clamp(): arguments 'min' and 'max' must both be tensors or both be numbers")
+        min, max = _as_number(min), _as_number(max)
     for name, bound in (("min", min), ("max", max)):
         if bound is not None and not is_number(bound):
             raise TypeError(f"clamp(): argument '{name}' must be Number or Tensor, not {type(bound).__name__}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -83,8 +84,8 @@ def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
         >>> mashal.tensor([1, 2, 3]).roll(1)
         tensor([3, 1, 2])
     """
-    shifts = [shifts] if isinstance(shifts, int) else list(shifts)
-    dims = [] if dims is None else [dims] if isinstance(dims, int) else list(dims)
+    shifts = list(shifts) if isinstance(shifts, (list, tuple)) else [operator.index(shifts)]
+    dims = [] if dims is None else list(dims) if isinstance(dims, (list, tuple)) else [operator.index(dims)]
     if not shifts:
         raise RuntimeError("roll: `shifts` required")
     if dims and input.dim() == 0:
