@@ -23,7 +23,7 @@ CASES = {
 def test_as_a_number(case):
     ours, theirs = (CASES[case](t, t.tensor([-1.0, 2.0, 3.0])) for t in (mashal, torch))
     assert ours.tolist() == theirs.tolist()
-    assert str(ours.dtype) == str(theirs.dtype)
+    assert str(ours.dtype).split(".")[1] == str(theirs.dtype).split(".")[1]
 
 
 @pytest.mark.parametrize("bound", [lambda t: t.tensor([1.0]), lambda t: t.tensor(1.0, requires_grad=True)])
