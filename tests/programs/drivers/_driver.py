@@ -57,6 +57,25 @@ def numbers(pattern: str, text: str) -> list[float]:
     return [float(found) for found in re.findall(pattern, text)]
 
 
+def norms(path: str | Path, unless: str = "$^") -> list[float]:
+    """The norm of each floating tensor of a saved ``state_dict``: what a training came to, to more digits than printed.
+
+    ``unless`` finds the names of those left out: where the gradient is zero but for rounding, Adam goes anywhere.
+    """
+    import torch
+
+    saved = {name: x for name, x in torch.load(path).items() if not re.search(unless, name)}
+    return [x.double().norm().item() for x in saved.values() if x.is_floating_point()]
+
+
+def brightness(path: str | Path) -> float:
+    """The mean of a picture's pixels."""
+    import numpy as np
+    from PIL import Image
+
+    return float(np.asarray(Image.open(path)).mean())
+
+
 _seconds = 0.0
 
 

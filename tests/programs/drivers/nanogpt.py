@@ -1,15 +1,16 @@
 """karpathy/nanoGPT: its own train.py on characters of its licence and readme, then sample.py from that checkpoint."""
 
 import pickle
+import shutil
 from pathlib import Path
 
 import numpy as np
-from _driver import PROGRAM, numbers, report, script
+from _driver import PROGRAM, numbers, report, script, stand_ins
 
+stand_ins()
 text = (PROGRAM / "README.md").read_text() + (PROGRAM / "model.py").read_text()
 letters = sorted(set(text))
 place = {letter: i for i, letter in enumerate(letters)}
-data = PROGRAM / "data" / "mashal_chars"  # train.py looks for data/<dataset> in the working directory
 folder = Path("data/mashal_chars")
 folder.mkdir(parents=True)
 codes = np.array([place[letter] for letter in text], dtype=np.uint16)
@@ -17,6 +18,7 @@ codes[:-4000].tofile(folder / "train.bin")
 codes[-4000:].tofile(folder / "val.bin")
 meta = {"vocab_size": len(letters), "itos": dict(enumerate(letters)), "stoi": place}
 (folder / "meta.pkl").write_bytes(pickle.dumps(meta))
+shutil.copy(PROGRAM / "configurator.py", ".")  # read from the working directory
 
 said = script(
     "train.py", "--dataset=mashal_chars", "--device=cpu", "--compile=False", "--eval_iters=4", "--eval_interval=10",

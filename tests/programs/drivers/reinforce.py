@@ -1,15 +1,21 @@
-"""pytorch/examples reinforcement_learning: REINFORCE and actor-critic on CartPole, a few episodes each."""
+"""pytorch/examples reinforcement_learning: REINFORCE and actor-critic on CartPole, till a bit better than chance."""
 
-import itertools
-
+import gymnasium
 from _driver import numbers, report, script
 
-# The scripts go on until they have won: here for a hundred episodes each.
-unending = itertools.count
-itertools.count = lambda start=0, step=1: range(start, start + 100 * step, step)
+make = gymnasium.make
+
+
+def easier(*arguments, **options):
+    """The task, with a threshold that is met soon: the scripts go on until they have won."""
+    env = make(*arguments, **options)
+    env.spec.reward_threshold = 20
+    return env
+
+
+gymnasium.make = easier
 found = []
 for name in ("reinforce", "actor_critic"):
-    said = script(f"reinforcement_learning/{name}.py", "--seed=543")
-    found += numbers(r"reward: ([\d.]+)", said)
-itertools.count = unending
+    said = script(f"reinforcement_learning/{name}.py", "--seed=543", "--log-interval=1")
+    found += numbers(r"reward(?: is now|:) ([\d.]+)", said)
 report(found)

@@ -1,6 +1,18 @@
 """Networks with random weights, in torchvision's arrangement."""
 
+import enum
+
 from torch import nn
+
+#: Width of the hidden layers of VGG's classifier; a driver that doesn't use the classifier makes it small.
+HEAD = 4096
+
+
+class VGG16_Weights(enum.Enum):
+    """Accepted, and not used: the weights are random."""
+
+    IMAGENET1K_V1 = 1
+
 
 _PLANS = {
     "vgg16": (64, 64, "M", 128, 128, "M", 256, 256, 256, "M", 512, 512, 512, "M", 512, 512, 512, "M"),
@@ -24,8 +36,8 @@ class VGG(nn.Module):
         self.features = nn.Sequential(*layers)
         self.avgpool = nn.AdaptiveAvgPool2d(7)
         self.classifier = nn.Sequential(
-            nn.Linear(512 * 49, 4096), nn.ReLU(True), nn.Dropout(),
-            nn.Linear(4096, 4096), nn.ReLU(True), nn.Dropout(), nn.Linear(4096, num_classes),
+            nn.Linear(512 * 49, HEAD), nn.ReLU(True), nn.Dropout(),
+            nn.Linear(HEAD, HEAD), nn.ReLU(True), nn.Dropout(), nn.Linear(HEAD, num_classes),
         )  # fmt: skip
 
     def forward(self, x):

@@ -1,0 +1,3 @@
+"""Where programs put the addresses of the data set."""
+
+URL = {}
