@@ -484,6 +484,7 @@ for _name, _fn in {
 Tensor.__array_priority__ = 1000  # NumPy leaves `array * tensor` to us
 Tensor.__module__ = "mashal"
 copyreg.pickle(_core.dtype, lambda d: d.__reduce__())
+copyreg.pickle(_core.PrimitiveMethod, lambda method: (getattr, (Tensor, method.__name__)))
 
 
 def _cast_function() -> Any:

@@ -188,6 +188,37 @@ def test_whole_modules(writer, reader, zipped, through):
     np.testing.assert_allclose(other(reader.from_numpy(images)).detach().numpy(), wanted, rtol=1e-5, atol=1e-6)
 
 
+FUNCTIONS = (
+    "relu", "gelu", "silu", "softplus", "logsigmoid", "threshold", "avg_pool1d", "avg_pool2d", "linear", "conv2d",
+    "prelu", "pixel_shuffle", "cosine_similarity", "scaled_dot_product_attention", "one_hot",
+)  # fmt: skip
+IN_PLACE = ("relu_", "celu_", "leaky_relu_", "threshold_")
+
+
+@pytest.mark.parametrize(("writer", "reader"), PAIRS, ids=IDS)
+def test_functions(writer, reader, through):
+    """As in the layers of a Transformer, which hold their activation."""
+    names = FUNCTIONS if writer is mashal else (*FUNCTIONS, *IN_PLACE)
+    functions = [getattr(writer.nn.functional, name) for name in names]
+    for name, other in zip(names, through(functions, writer, reader, False), strict=True):
+        wanted = getattr(reader.nn.functional, name)
+        assert other is wanted or other is getattr(reader, name, None), name
+    if writer is mashal:  # its functions in place are saved as methods
+        for function in through([mashal.relu_, mashal.abs_], writer, reader, False):
+            assert function(reader.ones(2)).tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("activation", ["relu", "gelu"])
+@pytest.mark.parametrize(("writer", "reader"), PAIRS, ids=IDS)
+def test_transformers_as_objects(writer, reader, activation, through):
+    writer.manual_seed(0)
+    layer = writer.nn.TransformerEncoderLayer(8, 2, 16, activation=activation, batch_first=True).eval()
+    other = through(layer, writer, reader, False)
+    x = np.random.default_rng(0).standard_normal((2, 3, 8)).astype(np.float32)
+    wanted = layer(writer.from_numpy(x)).detach().numpy()
+    np.testing.assert_allclose(other(reader.from_numpy(x)).detach().numpy(), wanted, rtol=1e-5, atol=1e-6)
+
+
 @pytest.mark.parametrize(("writer", "reader"), PAIRS, ids=IDS)
 def test_training_goes_on(writer, reader, through):
     """State of a model, an optimizer and a schedule: the next steps are the same in the other library."""

@@ -71,11 +71,19 @@ for _room in _ROOMS:
     import_module(f"{__name__}.{_room}")
 
 
+def _offered(call: Any, name: str) -> Any:
+    """A composite as the user has it, known to pickle by its public place."""
+    function = _registry.checked(call, name)
+    if function.__module__ != "mashal":  # else it is offered under another name already
+        function.__module__, function.__qualname__ = "mashal", name
+    return function
+
+
 def publish(namespace: dict[str, Any]) -> None:
     """Puts every op where its declaration says: into ``namespace`` and onto ``Tensor``."""
     for name, entry in _registry.entries.items():
         if entry.function:
-            namespace[name] = entry.call if entry.primitive else _registry.checked(entry.call, name)
+            namespace[name] = entry.call if entry.primitive else _offered(entry.call, name)
         if entry.method:
             setattr(_core.Tensor, name, entry.call._method(name, False) if entry.primitive else entry.call)
         if entry.inplace:

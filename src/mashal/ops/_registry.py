@@ -233,7 +233,8 @@ def _in_place(fn: Callable[..., Any], name: str) -> Callable[..., Any]:
             )
         return self.copy_(result)
 
-    call.__name__ = name + "_"
+    call.__name__ = call.__qualname__ = name + "_"
+    call.__module__ = "mashal"
     return call
 
 

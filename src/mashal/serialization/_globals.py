@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import pickle
+import sys
 from collections import Counter, OrderedDict
 from collections.abc import Callable
 from functools import cache
@@ -20,6 +21,8 @@ from ..storage import TypedStorage, UntypedStorage
 from ._storage_types import StorageType
 
 # ---- names ----
+
+_package = sys.modules["mashal"]
 
 # Modules of ours that PyTorch calls otherwise.
 _TO_TORCH = {
@@ -36,6 +39,10 @@ _TO_TORCH_NAMES = {
     ("mashal.nn.modules.shaping", "PixelUnshuffle"): ("torch.nn.modules.pixelshuffle", "PixelUnshuffle"),
     ("mashal.nn.modules.shaping", "Unflatten"): ("torch.nn.modules.flatten", "Unflatten"),
     ("mashal.nn.modules.shaping", "Unfold"): ("torch.nn.modules.fold", "Unfold"),
+    ("mashal.nn.functional._linear_cross_entropy", "LinearCrossEntropyOptions"): (
+        "torch.nn",
+        "LinearCrossEntropyOptions",
+    ),
 }
 _LAZY = {
     "Linear": "linear",
@@ -60,10 +67,15 @@ _FROM_TORCH = {
     "torch._utils": "mashal._pickling",
     "torch.tensor": "mashal",  # PyTorch before 1.0
     "torch._tensor": "mashal._pickling",
+    "torch._C._nn": "mashal.nn.functional",
 }
 _FROM_TORCH_NAMES = {
     ("torch.serialization", "_get_layout"): ("mashal._pickling", "_get_layout"),
     ("torch._tensor", "Tensor"): ("mashal", "Tensor"),
+    # Its methods are the functions of the package: a file has ``getattr(_VariableFunctionsClass, "relu_")``.
+    ("torch._C", "_VariableFunctionsClass"): (__name__, "_package"),
+    ("torch._C._nn", "log_sigmoid"): ("mashal.nn.functional", "logsigmoid"),
+    ("torch.nn.functional", "_threshold"): ("mashal.nn.functional", "threshold"),
 }
 
 
@@ -80,7 +92,9 @@ def torch_name(module: str, name: str) -> tuple[str, str]:
         return module, name
     if rest.startswith(_FLAT):
         rest = "optim.lr_scheduler" if rest.startswith("optim.lr") else "optim"
-    if rest.startswith("nn.functional.") or (rest.startswith("nn.modules.") and rest.split(".")[2] not in _NN_MODULES):
+    if rest.startswith("nn.functional."):
+        rest = "nn.functional"
+    if rest.startswith("nn.modules.") and rest.split(".")[2] not in _NN_MODULES:
         rest = "nn"
     return (f"torch.{rest}" if rest else "torch"), name
 

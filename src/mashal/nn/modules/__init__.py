@@ -25,6 +25,12 @@ from . import (
     transformer,
     upsampling,
 )
+
+# Reached as attributes; what they offer comes from shaping.
+from . import channelshuffle as channelshuffle
+from . import flatten as flatten
+from . import fold as fold
+from . import pixelshuffle as pixelshuffle
 from .activation import *
 from .adaptive import *
 from .batchnorm import *
