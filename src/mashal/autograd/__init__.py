@@ -20,8 +20,8 @@ from .grad_mode import is_multithreading_enabled as is_multithreading_enabled
 from .grad_mode import no_grad as no_grad
 from .grad_mode import set_grad_enabled as set_grad_enabled
 from .grad_mode import set_multithreading_enabled as set_multithreading_enabled
+from .variable import Variable as Variable
 
-Variable = Tensor
 _Tensors = Tensor | Sequence[Tensor]
 
 
