@@ -1,4 +1,4 @@
-"""pytorch/examples word_language_model: main.py with every type of network on the words of its own source, and generate.py."""
+"""pytorch/examples word_language_model: main.py with each type of network on the words of its source; generate.py."""
 
 from pathlib import Path
 
