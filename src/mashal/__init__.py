@@ -244,7 +244,7 @@ _LAZY = frozenset(
 # Functions that live in such a submodule.
 _LAZY_MEMBERS = {"load": "serialization", "save": "serialization"}
 
-__getattr__ = _missing.hook(__name__, _LAZY, _LAZY_MEMBERS)
+__getattr__ = _missing.hook(__name__, _LAZY, _LAZY_MEMBERS, {"_foreach_": "_foreach"})
 
 
 def __dir__() -> list[str]:

@@ -29,10 +29,12 @@ def torch_name(name: str) -> str:
     return f"torch{dot}{rest}" if root == _PACKAGE else name
 
 
-def hook(module: str, lazy: Collection[str] = (), members: Mapping[str, str] = {}) -> Callable[[str], Any]:
+def hook(
+    module: str, lazy: Collection[str] = (), members: Mapping[str, str] = {}, families: Mapping[str, str] = {}
+) -> Callable[[str], Any]:
     """The ``__getattr__`` of a module: imports the parts named in ``lazy`` on first use; any other name is missing.
 
-    ``members``: names that live in such a part, with the part.
+    ``members``: names that live in such a part, with the part. ``families``: how names begin that live in one.
 
     Raises:
         AttributeError: with the page that lists what there is. In ``from module import name`` it is an ImportError.
@@ -41,8 +43,9 @@ def hook(module: str, lazy: Collection[str] = (), members: Mapping[str, str] = {
     def attribute(name: str) -> Any:
         if name in lazy and importlib.util.find_spec(f"{module}.{name}") is not None:
             return importlib.import_module(f"{module}.{name}")
-        if name in members:
-            value = getattr(importlib.import_module(f"{module}.{members[name]}"), name)
+        part = members.get(name) or next((p for begin, p in families.items() if name.startswith(begin)), None)
+        if part is not None and hasattr(home := importlib.import_module(f"{module}.{part}"), name):
+            value = getattr(home, name)
             setattr(sys.modules[module], name, value)  # found without this function from now on
             return value
         raise _error(module, name, sys._getframe(1))

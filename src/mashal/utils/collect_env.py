@@ -93,7 +93,7 @@ def get_gpu_info(run_lambda: Any = run) -> str | None:
 
 
 def get_platform() -> str:
-    """ "linux", "darwin", "win32" or "cygwin"."""
+    """Returns "linux", "darwin", "win32" or "cygwin"."""
     return sys.platform
 
 
