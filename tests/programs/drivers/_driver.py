@@ -24,12 +24,20 @@ def script(path: str, *arguments: object, within: str = ".", names: dict[str, An
     ``names`` are globals that it finds; with a ``range`` of one's own, an endless loop of a script can be cut short.
     """
     file = PROGRAM / path
+    _import_framework()
     said = io.StringIO()
     sys.argv = [str(file), *map(str, arguments)]
     sys.path.insert(0, str(file.parent))
     with contextlib.redirect_stdout(said), contextlib.chdir(within), clock():
         runpy.run_path(str(file), names, run_name="__main__")
     return said.getvalue()
+
+
+def _import_framework() -> None:
+    """Before the clock starts; PyTorch imports its compiler when the first optimizer is made."""
+    import torch
+
+    torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
 
 
 def modules(path: str = ".") -> None:
