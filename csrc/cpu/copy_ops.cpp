@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "core/blocking.h"
+#include "cpu/checks.h"
 #include "cpu/copy.h"
 #include "cpu/strided.h"
 #include "dispatch/primitive.h"
@@ -243,7 +244,7 @@ struct DiagonalGeometry {
 };
 
 DiagonalGeometry diagonal_geometry(const Call& c, int64_t ndim) {
-    const int64_t offset = c.i64(1);
+    const int64_t offset = std::max(c.i64(1), -INT64_MAX);  // can be negated
     const int64_t d1 = wrap_dim("diag_embed", c.i64(2), ndim), d2 = wrap_dim("diag_embed", c.i64(3), ndim);
     MASHAL_CHECK(d1 != d2, "diag_embed", "diagonal dimensions cannot be identical ", c.i64(2), ", ", c.i64(3));
     return {static_cast<size_t>(d1), static_cast<size_t>(d2), std::max<int64_t>(-offset, 0),
@@ -256,7 +257,7 @@ void diag_embed_shape(Call& c) {
     const DiagonalGeometry g = diagonal_geometry(c, t.dim() + 1);
     IntVec sizes = t.sizes();
     sizes.pop_back();
-    const int64_t n = t.sizes().back() + g.row + g.column;
+    const int64_t n = checked_sum("diag_embed", t.sizes().back(), g.row + g.column);  // one of the two is 0
     sizes.insert(std::min(g.dim1, g.dim2), n);
     sizes.insert(std::max(g.dim1, g.dim2), n);
     c.result(sizes, t.dtype(), t.device());
@@ -285,7 +286,8 @@ template <bool Lower>
 void triangle_kernel(Call& c) {
     const Tensor in = c.tensor(0), out = c.out[0];
     if (in.numel() == 0) return;
-    const int64_t diagonal = c.i64(1), columns = in.sizes().back(), rows = in.sizes()[in.sizes().size() - 2];
+    const int64_t columns = in.sizes().back(), rows = in.sizes()[in.sizes().size() - 2];
+    const int64_t diagonal = std::clamp(c.i64(1), -rows, columns);  // beyond that nothing changes
     const bool same = out.is_same(in);
     visit_size(in.dtype(), [&](auto tag) {
         using T = decltype(tag);

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "core/blocking.h"
+#include "cpu/checks.h"
 #include "cpu/index_common.h"
 #include "dispatch/primitive.h"
 
@@ -111,7 +112,7 @@ void bincount_kernel(Call& c) {
     int64_t bins = minlength;
     for (int64_t i = 0; i < input.numel(); i++) {
         MASHAL_CHECK(x[i] >= 0, "bincount", "only supports 1-d non-negative integral inputs, got the value ", x[i]);
-        bins = std::max(bins, x[i] + 1);
+        bins = std::max(bins, checked_sum("bincount", x[i], 1));
     }
     const Tensor out = empty(IntVec{bins}, weights ? weights.dtype() : DType::I64);
     fill(out, Scalar::of(int64_t{0}));
@@ -154,12 +155,14 @@ void histc_kernel(Call& c) {
     }
     MASHAL_CHECK(std::isfinite(low) && std::isfinite(high), "histc", "range of [", low, ", ", high, "] is not finite");
     MASHAL_CHECK(low < high, "histc", "max must be larger than min, got min ", low, " and max ", high);
+    // Halves, where the range itself is too large for a number.
+    const double part = std::isfinite(high - low) ? 1 : 0.5, width = high * part - low * part;
     const Tensor counts = empty(IntVec{bins}, DType::I64);
     fill(counts, Scalar::of(int64_t{0}));
     int64_t* k = counts.data<int64_t>();
     for (int64_t i = 0; i < n; i++) {
         if (!(x[i] >= low && x[i] <= high)) continue;
-        const int64_t bin = static_cast<int64_t>((x[i] - low) / (high - low) * static_cast<double>(bins));
+        const int64_t bin = static_cast<int64_t>((x[i] * part - low * part) / width * static_cast<double>(bins));
         k[std::min(bin, bins - 1)]++;
     }
     copy_into(c.out[0], counts);
@@ -176,7 +179,7 @@ void repeat_interleave_kernel(Call& c) {
     int64_t total = 0;
     for (int64_t i = 0; i < repeats.numel(); i++) {
         MASHAL_CHECK(r[i] >= 0, "repeat_interleave", "repeats can not be negative, got ", r[i], " at position ", i);
-        total += r[i];
+        total = checked_sum("repeat_interleave", total, r[i]);
     }
     MASHAL_CHECK(!c.has(1) || c.i64(1) == total, "repeat_interleave",
                  "allocated size does not match required size: got output_size ", c.has(1) ? c.i64(1) : 0,

@@ -366,3 +366,30 @@ def test_an_input_that_is_the_target_is_not_kept() -> None:
     before = mashal._core.memory_stats()["allocated"]
     use()
     assert mashal._core.memory_stats()["allocated"] == before
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: mashal.bincount(mashal.tensor([2**63 - 1])),
+        lambda: mashal.repeat_interleave(mashal.tensor([2**63 - 1, 2**63 - 1, 2])),
+        lambda: mashal.diag_embed(mashal.ones(3), 2**63 - 1),
+        lambda: mashal.diag_embed(mashal.ones(3), -(2**63)),
+    ],
+)
+def test_sums_of_sizes_do_not_wrap(call) -> None:
+    with pytest.raises(RuntimeError, match="size is too large for a tensor"):
+        call()
+
+
+def test_histc_over_a_range_without_a_width() -> None:
+    x = mashal.tensor([-1.7e308, -1e308, 0.0, 1e308, 1.7e308], dtype=mashal.float64)
+    assert mashal.histc(x, 4).tolist() == [2.0, 0.0, 1.0, 2.0]
+
+
+def test_triangles_by_diagonals_far_away() -> None:
+    x = np.arange(9.0).reshape(3, 3)
+    for name in ("tril", "triu"):
+        for diagonal in (2**63 - 1, -(2**63), 3, -3):
+            expected = getattr(torch, name)(torch.from_numpy(x), max(min(diagonal, 9), -9))
+            assert getattr(mashal, name)(mashal.from_numpy(x), diagonal).tolist() == expected.tolist()
