@@ -59,6 +59,13 @@ public:
     // Foreign memory cannot be resized, nor memory that others (NumPy, DLPack) hold the address of.
     bool resizable() const { return release_ == nullptr && !exported_; }
     void mark_exported() { exported_ = true; }
+    // Somebody outside has been told the address, and may write without anyone noticing.
+    void mark_addressed() {
+        addressed_ = true;
+        contents_changed();
+    }
+    // Whether all writes are noticed.
+    bool is_private() const { return resizable() && !addressed_; }
     // The context of foreign memory of one kind, told by its `release`; null for memory of other kinds.
     void* foreign_context(Release release) const { return release_ == release ? context_ : nullptr; }
     // Now views foreign memory of the same size, to which the caller has copied the contents. Returns the old memory,
@@ -92,6 +99,7 @@ private:
     size_t nbytes_ = 0;
     Device device_;
     bool exported_ = false;
+    bool addressed_ = false;
     Release release_ = nullptr;
     void* context_ = nullptr;
 };

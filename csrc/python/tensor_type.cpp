@@ -341,8 +341,9 @@ PyObject* tensor_element_size(PyObject* self, PyObject*) { return get_itemsize(s
 PyObject* tensor_storage_offset(PyObject* self, PyObject*) { return PyLong_FromLongLong(tensor_obj(self)->offset); }
 PyObject* tensor_data_ptr(PyObject* self, PyObject*) {
     Tensor t = self_of(self);
-    return PyLong_FromUnsignedLongLong(
-        t.numel() == 0 || t.device().is_meta() ? 0 : reinterpret_cast<uintptr_t>(t.data<char>()));
+    if (t.numel() == 0 || t.device().is_meta()) return PyLong_FromLong(0);
+    t->storage->mark_addressed();
+    return PyLong_FromUnsignedLongLong(reinterpret_cast<uintptr_t>(t.data<char>()));
 }
 PyObject* tensor_is_contiguous(PyObject* self, PyObject* args, PyObject* kwargs) {
     static const char* names[] = {"memory_format", nullptr};

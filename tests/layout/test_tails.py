@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable
 from typing import Any
 
@@ -168,6 +169,18 @@ def test_a_weight_that_changed_is_read_again(number: int) -> None:
             results.append((before, lib.nn.functional.conv2d(x, w), lib.nn.functional.conv2d(x, w, stride=2)))
     for ours, theirs in zip(*results, strict=True):
         np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=2e-5, atol=2e-5)
+
+
+@pytest.mark.parametrize("told", [lambda w: w.numpy().ctypes.data, lambda w: w.data_ptr()], ids=["numpy", "data_ptr"])
+def test_a_weight_whose_address_is_known_is_not_kept(told: Callable[[Any], int]) -> None:
+    """It may be written unseen at any time, also after later convolutions."""
+    x, w = mashal.tensor(images(2, 3, 6, 5)), mashal.tensor(images(8, 3, 3, 3, seed=1))
+    with mashal.no_grad():
+        mashal.nn.functional.conv2d(x, w)
+        address = told(w)
+        mashal.nn.functional.conv2d(x, w)
+        ctypes.memset(address, 0, w.numel() * 4)
+        assert not mashal.nn.functional.conv2d(x, w).any()
 
 
 def test_memory_of_kept_weights_goes_with_them() -> None:

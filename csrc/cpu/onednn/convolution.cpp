@@ -257,7 +257,7 @@ void convolution_forward(const ConvGeometry& g, const Tensor& input, const Tenso
     const Staged input_s(entry->input, x, false), output_s(entry->output, y, true);
     Ref<PreparedWeight> kept;
     std::optional<Staged> weight_s;
-    if (keep_weight && !entry->weight.direct() && weight->storage->resizable())
+    if (keep_weight && !entry->weight.direct() && weight->storage->is_private())
         kept = prepared_weight(weight, entry->weight);
     else
         weight_s.emplace(entry->weight, w, false);
