@@ -339,3 +339,23 @@ def test_autocast():
     for (a_type, a), (b_type, b) in zip(*found, strict=True):
         assert a_type == b_type
         np.testing.assert_allclose(b, a, rtol=0.1, atol=0.02 * np.abs(a).max())
+
+
+@pytest.mark.parametrize(("length", "batch", "keys"), [(3, 0, 3), (0, 2, 0), (3, 2, 0), (0, 2, 3)])
+@pytest.mark.parametrize("need_weights", [True, False])
+def test_empty_batches_and_lengths(length, batch, keys, need_weights):
+    def run(framework, module, tensor):
+        memory = tensor(array(keys, batch, E))
+        return module(tensor(array(length, batch, E)), memory, memory, need_weights=need_weights)
+
+    run_both(lambda f: f.nn.MultiheadAttention(E, 2), run)
+
+
+@pytest.mark.parametrize(
+    "shapes",
+    [((2, 0, 4), (2, 0, 4), (2, 0, 4)), ((0, 3, 4), (0, 5, 4), (0, 5, 2)), ((1, 2, 3, 0), (1, 2, 3, 0), (1, 2, 3, 2))],
+)
+def test_scaled_dot_product_of_nothing(shapes):
+    theirs, ours = (f.nn.functional.scaled_dot_product_attention(*(f.ones(s) for s in shapes)) for f in FRAMEWORKS)
+    assert tuple(ours.shape) == tuple(theirs.shape)
+    np.testing.assert_array_equal(ours.numpy(), theirs.numpy())

@@ -252,7 +252,8 @@ def scaled_dot_product_attention(
         mashal.Size([1, 2, 3, 4])
     """
     _check(query, key, value, attn_mask, is_causal, enable_gqa)
-    factor = 1.0 / math.sqrt(query.shape[-1]) if scale is None else float(scale)
+    # With no features every score is an empty sum, 0, whatever the factor.
+    factor = 1.0 / math.sqrt(query.shape[-1] or 1) if scale is None else float(scale)
     learns_mask = attn_mask is not None and attn_mask.requires_grad
     if (
         learns_mask
@@ -274,10 +275,11 @@ def scaled_dot_product_attention(
         return _with_scores(query, key, value, attn_mask, dropout_p, is_causal, factor, enable_gqa)
     # Other ranks and broadcasting batches: all leading dimensions become one.
     lead = _broadcast(_broadcast(lead, key.shape[:-2]), value.shape[:-2])
-    q, k, v = (t.expand(*lead, *t.shape[-2:]).reshape(-1, 1, *t.shape[-2:]) for t in (query, key, value))
+    batch = math.prod(lead)
+    q, k, v = (t.expand(*lead, *t.shape[-2:]).reshape(batch, 1, *t.shape[-2:]) for t in (query, key, value))
     mask = attn_mask
     if mask is not None and mask.dim() > 2:
-        mask = mask.expand(*lead, *mask.shape[-2:]).reshape(-1, 1, *mask.shape[-2:])
+        mask = mask.expand(*lead, *mask.shape[-2:]).reshape(batch, 1, *mask.shape[-2:])
     out = _attention(q, k, v, mask, None, is_causal, factor, 1.0)[0]
     return out.reshape(*lead, *out.shape[-2:])
 

@@ -118,7 +118,7 @@ def _additive_mask(
 
 def _heads(t: Tensor, heads: int, batch_first: bool) -> Tensor:
     """(B, L, E) or (L, B, E) as (B, H, L, D), a view."""
-    split = t.view(t.shape[0], t.shape[1], heads, -1)
+    split = t.view(t.shape[0], t.shape[1], heads, t.shape[2] // heads)
     return split.permute(0, 2, 1, 3) if batch_first else split.permute(1, 2, 0, 3)
 
 
