@@ -358,3 +358,33 @@ def test_attention_repeats_grouped_heads():
     theirs = [_x(2, 4, 5, 4), _x(2, 2, 5, 4), _x(2, 2, 5, 4)]
     expected = TF.scaled_dot_product_attention(*theirs, enable_gqa=True)
     assert_close(F.scaled_dot_product_attention(*convert(theirs), enable_gqa=True), expected)
+
+
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+@pytest.mark.parametrize(
+    ("offsets", "include_last"), [([0, 2, 3], True), ([0, 2, 6], True), ([0], True), ([], False), ([0, 2, 2, 5], False)]
+)
+def test_embedding_bag_ends_with_the_last_offset(mode, offsets, include_last):
+    """By the definition: PyTorch's own gradients read outside of their memory here."""
+    weight = mashal.arange(6.0).view(6, 1).requires_grad_()
+    out = F.embedding_bag(
+        mashal.arange(6), weight, mashal.tensor(offsets, dtype=mashal.long), mode=mode, include_last_offset=include_last
+    )
+    ends = offsets[1:] if include_last else [*offsets[1:], 6]
+    bags = [weight.detach()[start:end] for start, end in zip(offsets, ends, strict=False)]
+    expected = [[getattr(bag, mode)().item() if len(bag) else 0.0] for bag in bags]
+    assert out.tolist() == expected
+    if mode == "sum":
+        out.sum().backward()
+        last = ends[-1] if bags else 0
+        assert weight.grad.flatten().tolist() == [1.0] * last + [0.0] * (6 - last)
+
+
+@pytest.mark.parametrize(
+    ("offsets", "message"), [([0, 7], "can not be greater"), ([0, -1], "not decrease"), ([0, 3, 1], "not decrease")]
+)
+def test_embedding_bag_refuses_offsets_outside_of_its_indices(offsets, message):
+    with pytest.raises(RuntimeError, match=message):
+        F.embedding_bag(mashal.arange(6), mashal.ones(6, 1), mashal.tensor(offsets))
+    with pytest.raises((RuntimeError, IndexError)):
+        TF.embedding_bag(torch.arange(6), torch.ones(6, 1), torch.tensor(offsets))

@@ -123,8 +123,16 @@ def embedding_bag(
         )
     bags = offsets.shape[0] - 1 if include_last_offset else offsets.shape[0]
     starts = offsets.to(_core.int64)
-    if bags > 0 and not starts.is_meta and int(starts[0]) != 0:
-        raise RuntimeError(f"embedding_bag: offsets[0] has to be 0, got {int(starts[0])}")
+    if bags < 0:
+        raise RuntimeError("embedding_bag: offsets must hold at least one number if include_last_offset, got none.")
+    end = indices.shape[0] if bags > 0 else 0
+    if starts.shape[0] > 0 and not starts.is_meta:
+        _check_offsets(starts, indices.shape[0])
+        if include_last_offset:
+            end = int(starts[-1])
+    if end < indices.shape[0]:  # what lies behind the last offset is in no bag
+        indices = indices[:end]
+        per_sample_weights = None if per_sample_weights is None else per_sample_weights[:end]
     # The bag of an index is the number of bags that start at or before it, less one.
     positions = arange(indices.shape[0], device=indices.device)
     offset2bag = searchsorted(starts[:bags], positions, right=True) - 1
@@ -147,6 +155,18 @@ def embedding_bag(
         if mode == 1:
             bag_values = bag_values / sizes.clamp(min=1).unsqueeze(-1).to(bag_values.dtype)
     return bag_values, offset2bag, sizes, largest
+
+
+def _check_offsets(offsets: Tensor, count: int) -> None:
+    first, last = int(offsets[0]), int(offsets[-1])
+    if first != 0:
+        raise RuntimeError(f"embedding_bag: offsets[0] has to be 0, got {first}")
+    if last > count:
+        raise RuntimeError(
+            f"embedding_bag: offsets[-1] can not be greater than the number of indices ({count}), got {last}."
+        )
+    if (offsets[1:] < offsets[:-1]).any().item():
+        raise RuntimeError("embedding_bag: offsets must not decrease. Each is where a bag starts in indices.")
 
 
 def _largest_rows(rows: Tensor, indices: Tensor, spread: Tensor, bags: int) -> tuple[Tensor, Any]:
