@@ -56,6 +56,14 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
         view->obj = nullptr;
         return -1;
     }
+    if (Py_TYPE(self) != g_tensor_type && PyObject_HasAttrString(self, "__buffer_refused__")) {
+        // A subclass whose elements are elsewhere says why; NumPy then asks its __array__.
+        PyObject* why = PyObject_CallMethod(self, "__buffer_refused__", nullptr);
+        if (why != nullptr) PyErr_SetObject(PyExc_BufferError, why);
+        Py_XDECREF(why);
+        view->obj = nullptr;
+        return -1;
+    }
     bool plain = (flags & PyBUF_STRIDES) != PyBUF_STRIDES;
     if (plain && !t.is_contiguous()) {
         PyErr_SetString(PyExc_BufferError, "the tensor is not contiguous");

@@ -303,3 +303,30 @@ def test_product_kernels_are_differentiable_twice():
         mashal._ops._spmm(rows, columns, values, dense, 2)
     with pytest.raises(IndexError):
         mashal._ops._sampled_dots(rows, columns, dense, dense)
+
+
+@pytest.mark.parametrize(
+    ("ask", "error"),
+    [
+        (np.asarray, TypeError),
+        (lambda s: s.__dlpack__(), BufferError),
+        (lambda s: s.data_ptr(), RuntimeError),
+        (lambda s: s.untyped_storage(), NotImplementedError),
+        (memoryview, (TypeError, BufferError)),
+    ],
+)
+def test_a_sparse_tensor_gives_out_no_memory(ask, error):
+    for t in (torch, mashal):
+        with pytest.raises(error):
+            ask(make(t)[0])
+
+
+@pytest.mark.parametrize("dim", [0, 1, 2, -1])
+def test_stack(dim):
+    ours, theirs = (t.stack([make(t)[0], make(t)[0].coalesce() * 2], dim) for t in (mashal, torch))
+    assert tuple(ours.shape) == tuple(theirs.shape)
+    assert ours.to_dense().tolist() == theirs.to_dense().tolist()
+    with pytest.raises(RuntimeError, match="equal size"):
+        mashal.stack([make(mashal)[0], make(mashal, size=(5, 3))[0]])
+    with pytest.raises(NotImplementedError, match=r"got Sparse \(4, 3\)"):
+        mashal.flip(make(mashal)[0], (0,))

@@ -260,6 +260,20 @@ def cat(tensors: Any, dim: int = 0, *, out: Any = None) -> Any:
     return _make(mashal.cat(indices, 1), mashal.cat([x._v for x in tensors]), size)
 
 
+@_offers("stack")
+def stack(tensors: Any, dim: int = 0, *, out: Any = None) -> Any:
+    """Sparse tensors of one size along a new sparse dimension."""
+    sizes = [tuple(x.shape) for x in tensors]
+    for at, size in enumerate(sizes):
+        if size != sizes[0]:
+            raise RuntimeError(
+                f"stack: expects each tensor to be equal size, but got {sizes[0]} at entry 0 and {size} at entry {at}"
+            )
+    if not all(_is_sparse(x) for x in tensors):
+        raise RuntimeError("stack: all tensors must be sparse, or none. Use .to_dense().")
+    return cat([unsqueeze(x, dim) for x in tensors], dim % (len(sizes[0]) + 1))
+
+
 # ---- elements ----
 
 

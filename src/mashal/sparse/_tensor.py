@@ -219,6 +219,21 @@ class SparseTensor(Tensor):
     def numpy(self, *, force: bool = False) -> Any:
         raise TypeError("can't convert Sparse layout tensor to numpy. Use Tensor.to_dense() first.")
 
+    # The shell's own memory holds one zero: whoever asks for an address must not get it.
+
+    def __buffer_refused__(self) -> str:
+        """Why the tensor offers no buffer; the core asks before it gives one out."""
+        return "can't convert Sparse layout tensor to a buffer. Use Tensor.to_dense() first."
+
+    def __dlpack__(self, **kwargs: Any) -> Any:
+        raise BufferError("Can't export tensors with layout other than torch.strided. Use Tensor.to_dense() first.")
+
+    def data_ptr(self) -> int:
+        raise RuntimeError("data_ptr: a sparse tensor has no memory of its own. Use .indices() and .values().")
+
+    def untyped_storage(self) -> Any:
+        raise NotImplementedError("untyped_storage: a sparse tensor has no storage of its own. Use .values().")
+
     def tolist(self) -> Any:
         raise RuntimeError("tolist: not implemented for sparse tensors. Use .to_dense().tolist().")
 
@@ -299,7 +314,8 @@ def _word(layout: Any) -> str:
 
 
 def _described(values: tuple[Any, ...]) -> str:
-    tensors = [v for v in values if isinstance(v, Tensor)]
+    listed = [w for v in values for w in (v if isinstance(v, (list, tuple)) else (v,))]
+    tensors = [w for w in listed if isinstance(w, Tensor)]
     return ", ".join(f"{_word(t.layout)} {tuple(t.shape)} {t.dtype}" for t in tensors)
 
 
