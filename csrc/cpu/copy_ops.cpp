@@ -79,7 +79,7 @@ void cat_shape(Call& c) {
                          "Sizes of tensors must match except in dimension ", dim, ". Expected size ", sizes[d],
                          " but got size ", t.sizes()[d], " for tensor number ", i, " in the list, shapes ",
                          shape_text(first.sizes()), " and ", shape_text(t.sizes()));
-        sizes[dim] += t.sizes()[dim];
+        sizes[dim] = checked_sum("cat", sizes[dim], t.sizes()[dim]);
     }
     IntVec strides;
     if (all_channels_last(tensors, MemoryFormat::ChannelsLast) ||

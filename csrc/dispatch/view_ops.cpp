@@ -80,7 +80,8 @@ void as_strided(Call& c) {
     if (n > 0 && !t.device().is_meta())
         MASHAL_CHECK(last < static_cast<int64_t>(t->storage->nbytes()) / item_size(t.dtype()), c.name(),
                      "setStorage: sizes ", shape_text(sizes), ", strides ", shape_text(strides), ", storage offset ",
-                     offset, " require ", last + 1, " elements, out of bounds for storage of size ",
+                     offset, " require ", static_cast<uint64_t>(last) + 1,
+                     " elements, out of bounds for storage of size ",
                      t->storage->nbytes() / static_cast<size_t>(item_size(t.dtype())), " elements");
     put(c, sizes, strides, offset);
 }

@@ -373,6 +373,7 @@ def test_an_input_that_is_the_target_is_not_kept() -> None:
     [
         lambda: mashal.bincount(mashal.tensor([2**63 - 1])),
         lambda: mashal.repeat_interleave(mashal.tensor([2**63 - 1, 2**63 - 1, 2])),
+        lambda: mashal.cat([mashal.ones(1).expand(2**61)] * 8),
         lambda: mashal.diag_embed(mashal.ones(3), 2**63 - 1),
         lambda: mashal.diag_embed(mashal.ones(3), -(2**63)),
     ],
