@@ -388,3 +388,10 @@ def test_embedding_bag_refuses_offsets_outside_of_its_indices(offsets, message):
         F.embedding_bag(mashal.arange(6), mashal.ones(6, 1), mashal.tensor(offsets))
     with pytest.raises((RuntimeError, IndexError)):
         TF.embedding_bag(torch.arange(6), torch.ones(6, 1), torch.tensor(offsets))
+
+
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+def test_embedding_bag_on_meta(mode):
+    bags = mashal.nn.EmbeddingBag(5, 2, mode=mode, device="meta")
+    indices, offsets = (mashal.zeros(n, dtype=mashal.long, device="meta") for n in (3, 2))
+    assert bags(indices, offsets).shape == (2, 2)

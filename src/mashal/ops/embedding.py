@@ -145,7 +145,7 @@ def embedding_bag(
     if per_sample_weights is not None:
         rows = rows * per_sample_weights.unsqueeze(-1)
     width = weight.shape[1]
-    sizes = bincount(offset2bag, minlength=bags)
+    sizes = starts.new_empty(bags) if starts.is_meta else bincount(offset2bag, minlength=bags)
     largest = sizes.new_empty(0)
     if mode == 2:
         spread = offset2bag.unsqueeze(-1).expand(rows.shape)
