@@ -120,9 +120,7 @@ def _(
 ) -> Tensor:
     g = gs[0]
     if not _core.is_grad_enabled():
-        return _cross_entropy_backward(
-            g, input, target, weight, out1, out2, reduction, ignore_index, label_smoothing
-        )
+        return _cross_entropy_backward(g, input, target, weight, out1, out2, reduction, ignore_index, label_smoothing)
     # To be differentiated again: softmax times the weights that each row brings, minus those weights themselves.
     classes = input.shape[1]
     w = input.new_ones(classes) if weight is None else weight.to(input.dtype)
