@@ -169,7 +169,7 @@ struct PrimNode final : Node {
     std::vector<std::vector<SavedTensor>> lists;  // for Tensor[] arguments
     SmallVec<SavedTensor, 1> outputs;
     SmallVec<uint32_t, 6> edge_of_arg;  // first edge of each argument
-    uint64_t kept_outputs = 0;  // bit i: output i is saved
+    uint64_t kept_outputs = 0;          // bit i: output i is saved
     bool released = false;
 };
 extern const char kFreedText[];

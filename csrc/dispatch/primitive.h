@@ -102,7 +102,7 @@ public:
     std::string no_gradient;      // why there is none
     bool in_place_ok = false;
     bool reads_data = true;
-    bool overlap_ok = false;   // an element may be written several times (fills)
+    bool overlap_ok = false;  // an element may be written several times (fills)
     Layout layout = Layout::Logical;
     bool mutates = false;      // name ends in `_`: always writes into args[0]
     std::string loop;          // pointwise: name of the inner loop
