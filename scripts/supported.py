@@ -36,9 +36,8 @@ NAMESPACES = (
     "nn.utils.stateless", "optim", "optim.lr_scheduler", "optim.swa_utils", "overrides", "profiler", "random",
     "return_types", "serialization", "signal.windows", "sparse", "special", "storage", "testing", "torch_version",
     "types", "utils", "utils._pytree", "utils.benchmark", "utils.checkpoint", "utils.collect_env",
-    "utils.cpp_extension", "utils.data", "utils.dlpack", "utils.hooks", "utils.model_zoo", "utils.safetensors", "utils.serialization",
-    "utils.tensorboard",
-    "version", "xpu",
+    "utils.cpp_extension", "utils.data", "utils.dlpack", "utils.hooks", "utils.model_zoo", "utils.safetensors",
+    "utils.serialization", "utils.tensorboard", "version", "xpu",
 )  # fmt: skip
 
 
