@@ -161,7 +161,8 @@ void convolve_by_kernels(const Product& p) {
     const int64_t v_step = point_step(chunk * p.c), u_step = point_step(block * p.panel),
                   m_step = point_step(chunk * p.panel);
     const int64_t each = p.points * (u_step + m_step) + p.panel;
-    const Floats v_memory(p.points * v_step + p.c), scratch(each * num_threads());
+    const int64_t workers = num_threads();  // asked once: it may change, and parts must not outnumber the scratches
+    const Floats v_memory(p.points * v_step + p.c), scratch(each * workers);
     float *v = v_memory.data(), *none = v + p.points * v_step, *all = scratch.data();
     std::fill_n(none, p.c, 0.0f);
     AllowThreads threads(true);
@@ -171,7 +172,7 @@ void convolve_by_kernels(const Product& p) {
             for (int64_t t = b; t < e; t++) p.read(t0 + t, v + t * p.c, v_step, none);
         });
         std::atomic<int> next{0};
-        parallel_for(0, p.panels(), 1, [&](int64_t b, int64_t e) {
+        parallel_for(0, p.panels(), (p.panels() + workers - 1) / workers, [&](int64_t b, int64_t e) {
             float *u = all + next++ * each, *m = u + p.points * u_step, *drop = m + p.points * m_step;
             for (int64_t k0 = b * p.panel; k0 < std::min(p.k, e * p.panel); k0 += p.panel) {
                 const int64_t width = std::min(p.panel, p.k - k0);
@@ -328,7 +329,8 @@ void correlate_by_kernels(const Correlation& p) {
     const int64_t row_blocks = (p.c + rows - 1) / rows, blocks = row_blocks * ((p.k + p.panel - 1) / p.panel);
     const int64_t u_step = point_step(rows * p.panel), v_step = point_step(chunk * p.c),
                   m_step = point_step(chunk * p.k);
-    const int64_t each = p.points * u_step, kept = at_once ? num_threads() : blocks;
+    const int64_t workers = num_threads();  // asked once, as above
+    const int64_t each = p.points * u_step, kept = at_once ? workers : blocks;
     const Floats u_memory(kept * each), memory(p.points * (v_step + m_step) + std::max(p.c, p.k));
     float *u = u_memory.data(), *v = memory.data(), *m = v + p.points * v_step, *none = m + p.points * m_step;
     std::fill_n(none, std::max(p.c, p.k), 0.0f);
@@ -337,7 +339,7 @@ void correlate_by_kernels(const Correlation& p) {
         const int64_t n = std::min(chunk, count - t0);
         p.read(t0, n, v, v_step, m, m_step, none);
         std::atomic<int> next{0};
-        parallel_for(0, blocks, 1, [&](int64_t b, int64_t e) {
+        parallel_for(0, blocks, (blocks + workers - 1) / workers, [&](int64_t b, int64_t e) {
             float* mine = at_once ? u + next++ * each : nullptr;
             for (int64_t i = b; i < e; i++) {
                 const int64_t c0 = i % row_blocks * rows, k0 = i / row_blocks * p.panel;

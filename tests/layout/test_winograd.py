@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import numpy as np
@@ -47,3 +48,29 @@ def test_result_and_gradients(shape: tuple[Any, ...], last: bool) -> None:
         assert y.is_contiguous(memory_format=lib.channels_last if last else lib.contiguous_format)
     for exact, ours in zip(*results, strict=True):
         assert np.abs(ours - exact).max() < 4e-5 * np.abs(exact).max()
+
+
+def test_number_of_threads_changes_meanwhile() -> None:
+    """Each thread has its own scratch memory: their number is that of the time at which it was allocated."""
+    before, stop = mashal.get_num_threads(), threading.Event()
+
+    def change() -> None:
+        n = 0
+        while not stop.wait(1e-5):
+            mashal.set_num_threads(1 + n % 4 * 2)
+            n += 1
+
+    x, w = mashal.randn(2, 256, 14, 14, requires_grad=True), mashal.randn(512, 256, 3, 3, requires_grad=True)
+    expected = mashal.nn.functional.conv2d(x, w, padding=1)
+    gradients = mashal.autograd.grad(expected.sum(), (x, w))
+    other = threading.Thread(target=change)
+    other.start()
+    try:
+        for _ in range(10):
+            y = mashal.nn.functional.conv2d(x, w, padding=1)
+            for ours, first in zip((y, *mashal.autograd.grad(y.sum(), (x, w))), (expected, *gradients), strict=True):
+                assert (ours - first).abs().max() < 1e-4 * first.abs().max()
+    finally:
+        stop.set()
+        other.join()
+        mashal.set_num_threads(before)
