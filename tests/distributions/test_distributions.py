@@ -203,6 +203,9 @@ def test_log_prob_gradient_of_categorical():
     ],
 )
 def test_errors(wrong):
+    theirs.Distribution.set_default_validate_args(
+        True
+    )  # parts of torch that other tests use switch it off as they load
     try:
         wrong(torch, theirs)
     except Exception as e:  # noqa: BLE001 - whichever it is

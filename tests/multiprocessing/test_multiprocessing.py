@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 import numpy as np
-import parts
+import sharing_parts as parts
 import pytest
 import torch
 import torch.multiprocessing
