@@ -10,8 +10,8 @@ import subprocess
 import sys
 
 import numpy as np
-import sharing_parts as parts
 import pytest
+import sharing_parts as parts
 import torch
 import torch.multiprocessing
 
