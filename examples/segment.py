@@ -102,7 +102,7 @@ def overlap(model, scenes):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--data", type=Path, default=FASHION, metavar="DIR")
-    parser.add_argument("--steps", type=int, default=400)
+    parser.add_argument("--steps", type=int, default=1200)
     parser.add_argument("--batch-size", type=int, default=16)
     parser.add_argument("--workers", type=int, default=0, help="processes that make scenes (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=0)
