@@ -9,12 +9,14 @@ from _networks import Make, Step, main
 from models import generative, language, vision
 
 
-def classification(build: Callable[[Any], Any], shape: tuple[int, ...], classes: int, adam: bool = False) -> Make:
-    """Cross-entropy on fixed random images; SGD with momentum, or Adam."""
+def classification(
+    build: Callable[[Any], Any], shape: tuple[int, ...], classes: int, adam: bool = False, dense: bool = False
+) -> Make:
+    """Cross-entropy on fixed random images, of each image or (``dense``) each pixel; SGD with momentum, or Adam."""
 
     def make(t: Any) -> Step:
         model = build(t)
-        x, y = t.randn(*shape), t.randint(0, classes, (shape[0],))
+        x, y = t.randn(*shape), t.randint(0, classes, (shape[0], *shape[2:]) if dense else (shape[0],))
         if adam:
             optimizer = t.optim.Adam(model.parameters(), 1e-3)
         else:
@@ -113,21 +115,6 @@ def vae(t: Any) -> Step:
     return step
 
 
-def unet(t: Any) -> Step:
-    model = vision.unet(t)
-    x, y = t.randn(4, 3, 64, 64), t.randint(0, 2, (4, 64, 64))
-    optimizer = t.optim.Adam(model.parameters(), 1e-3)
-
-    def step() -> Any:
-        optimizer.zero_grad()
-        loss = t.nn.functional.cross_entropy(model(x), y)
-        loss.backward()
-        optimizer.step()
-        return loss
-
-    return step
-
-
 def cartpole(t: Any) -> Step:
     """REINFORCE: 200 actions of a 4-128-2 policy one by one on fixed observations, then one update."""
     nn = t.nn
@@ -168,7 +155,7 @@ CASES: dict[str, tuple[float, Make]] = {
     "BERT 4x256 b8x128": (0.85, tokens(language.bert, 5000, 8, 128)),
     "DCGAN 32x32 b32": (0.85, dcgan),
     "VAE b128": (0.6, vae),
-    "U-Net 64x64 b4": (0.85, unet),
+    "U-Net 64x64 b4": (0.85, classification(vision.unet, (4, 3, 64, 64), 2, adam=True, dense=True)),
     "CartPole policy gradient": (0.4, cartpole),
 }
 

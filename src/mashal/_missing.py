@@ -16,7 +16,7 @@ from typing import Any
 
 _PACKAGE = __name__.rpartition(".")[0]
 _IMPORT_FROM = opcode.opmap["IMPORT_FROM"]
-_WHY = "mashal does not have it (yet), see docs/supported.md"
+WHY = "mashal does not have it (yet), see docs/supported.md"
 
 
 class MissingNameError(AttributeError):
@@ -61,9 +61,9 @@ def _error(module: str, name: str, caller: FrameType) -> Exception:
     # is being loaded in a circle is still found by the statement itself.
     if caller.f_lasti >= 0 and caller.f_code.co_code[caller.f_lasti] == _IMPORT_FROM:
         if f"{module}.{name}" not in sys.modules:
-            message = f"cannot import name '{name}' from '{shown}': {_WHY}"
+            message = f"cannot import name '{name}' from '{shown}': {WHY}"
             return ImportError(message, name=module, path=getattr(owner, "__file__", None))
-    return MissingNameError(f"module '{shown}' has no attribute '{name}': {_WHY}", name=name, obj=owner)
+    return MissingNameError(f"module '{shown}' has no attribute '{name}': {WHY}", name=name, obj=owner)
 
 
 def complete(module: ModuleType) -> None:
@@ -80,7 +80,7 @@ def module_error(fullname: str, finder: FrameType) -> None:
     """
     asking = finder.f_back and finder.f_back.f_back
     if asking is not None and asking.f_code.co_name == "_find_and_load_unlocked":
-        raise ModuleNotFoundError(f"No module named '{fullname}': {_WHY}", name=fullname)
+        raise ModuleNotFoundError(f"No module named '{fullname}': {WHY}", name=fullname)
 
 
 def explain(error: BaseException) -> None:
@@ -90,4 +90,4 @@ def explain(error: BaseException) -> None:
     if isinstance(error, AttributeError) and error.name:
         owner = error.obj if isinstance(error.obj, type) else type(error.obj)
         if issubclass(owner, Tensor):
-            error.add_note(f"torch.Tensor.{error.name}: {_WHY}")
+            error.add_note(f"torch.Tensor.{error.name}: {WHY}")

@@ -46,10 +46,11 @@ def cache(tmp_path, monkeypatch):
     monkeypatch.setattr(hub, "_hub_dir", None)
     monkeypatch.setenv("TORCH_HOME", str(tmp_path / "home"))
     monkeypatch.delenv("TORCH_HUB", raising=False)
-    # as_torch refuses where PyTorch is loaded, which other tests of this process may have done.
-    saved = {n: sys.modules.pop(n) for n in list(sys.modules) if n == "torch" or n.startswith("torch.")}
+    # as_torch refuses where PyTorch is loaded, which other tests of this process may have done; the repositories here
+    # have a module named parts.
+    saved = {n: sys.modules.pop(n) for n in list(sys.modules) if n.partition(".")[0] in ("torch", "parts")}
     yield
-    for name in [n for n in sys.modules if n == "parts" or n.startswith("parts.")]:
+    for name in [n for n in sys.modules if n.partition(".")[0] == "parts"]:
         del sys.modules[name]
     sys.modules.update(saved)
 

@@ -5,7 +5,6 @@ import io
 import multiprocessing
 import os
 import pickle
-import signal
 import subprocess
 import sys
 
@@ -19,19 +18,8 @@ import mashal
 import mashal.multiprocessing as mp
 from mashal.multiprocessing.reductions import ForkingPickler
 
+pytestmark = pytest.mark.usefixtures("time_limit")
 CONTEXTS = pytest.mark.parametrize("method", ["fork", "spawn"])
-
-
-@pytest.fixture(autouse=True)
-def _limit():
-    def stop(*_):
-        raise TimeoutError("the test took longer than 60 s")
-
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(60)
-    yield
-    signal.alarm(0)
-    signal.signal(signal.SIGALRM, before)
 
 
 @pytest.fixture(params=sorted(mp.get_all_sharing_strategies()))

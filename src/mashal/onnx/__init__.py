@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
+from .._missing import WHY
+
 __all__ = ["OnnxExporterError", "export", "is_in_onnx_export"]
 
 
@@ -28,4 +30,4 @@ def export(model: Any, *args: Any, **kwargs: Any) -> NoReturn:
     Raises:
         NotImplementedError: always.
     """
-    raise NotImplementedError("torch.onnx.export: mashal does not have it (yet), see docs/supported.md")
+    raise NotImplementedError(f"torch.onnx.export: {WHY}")
