@@ -45,6 +45,8 @@ def gpt(t: Any, vocab: int = 256, block: int = 128, layers: int = 6, heads: int 
             self.blocks = nn.ModuleList(Block() for _ in range(layers))
             self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, vocab, bias=False)
             self.head.weight = self.token.weight
+            for table in (self.token, self.position):  # as GPT-2's; with N(0, 1) the loss begins at 250
+                nn.init.normal_(table.weight, std=0.02)
 
         def forward(self, tokens: Any, caches: list[list[Any]] | None = None) -> Any:
             start = caches[0][0].shape[2] if caches and caches[0] else 0

@@ -8,12 +8,14 @@
 #include <mutex>
 #include <type_traits>
 
-#include "core/allocator.h"
+#include "core/buffer.h"
 #include "core/fork.h"
 #include "core/parallel.h"
 #include "core/vector_target.h"
 #include "cpu/copy.h"
+#include "cpu/isa_select.h"
 #include "cpu/pointwise_loops.h"
+#include "cpu/sgemm.h"
 #ifdef MASHAL_WITH_ONEDNN
 #include "cpu/onednn/onednn.h"
 #endif
@@ -31,10 +33,6 @@ constexpr double kSmallHalfWork = 1 << 15;
 // From this many on, oneDNN's float product is faster than OpenBLAS's (measured with AVX-512 and with AVX2: by 5 to 20
 // %).
 constexpr double kOnednnWork = 1 << 20;
-
-// ... but for tall results of a transposed A, the weight gradients of wide layers (measured: OpenBLAS is faster by 10
-// to 30 % there).
-bool blas_is_faster(bool ta, int64_t m, int64_t n, int64_t k) { return ta && m > n && k >= 512; }
 #endif
 
 std::mutex many_threads_mutex;
@@ -220,7 +218,7 @@ void typed_gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, T alpha, cons
     threads = static_cast<int>(std::min<double>(threads, 1 + work / kParallelWork));
 #ifdef MASHAL_WITH_ONEDNN
     if constexpr (std::is_same_v<T, float>)
-        if ((threads > 1 || work >= kOnednnWork) && onednn::usable() && !blas_is_faster(ta, m, n, k))
+        if ((threads > 1 || work >= kOnednnWork) && onednn::usable())
             return onednn::sgemm(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 #endif
     if (threads == 1) return blas_gemm(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
@@ -244,6 +242,26 @@ void typed_gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, T alpha, cons
     });
 }
 
+// Each of m rows = `row`, of `bytes`; `step` is the distance between them.
+void repeat_row(int64_t m, int64_t bytes, int64_t step, const void* row, void* out) {
+    for (int64_t i = 0; i < m; i++) std::memcpy(static_cast<char*>(out) + i * step, row, static_cast<size_t>(bytes));
+}
+
+// Measured against oneDNN and OpenBLAS with operands in far memory. With AVX2 the three are equal.
+bool own_is_faster(const SgemmProblem& s) {
+    if (selected_isa() != Isa::Avx512) return false;
+    if (s.a.trans) return std::min(s.m, s.n) >= 256 && s.k >= 512;
+    if (s.b.trans) return s.m >= 16 && std::min(s.n, s.k) >= 128;
+    return s.m >= 512 && std::min(s.n, s.k) >= 256;
+}
+
+void float_gemm(const SgemmProblem& s, const PackedB* packed = nullptr) {
+    if (s.k > 0 && s.alpha != 0 && (packed != nullptr || own_is_faster(s))) return sgemm(s, packed);
+    if (s.bias != nullptr) repeat_row(s.m, s.n * 4, s.ldc * 4, s.bias, s.c);
+    typed_gemm(s.a.trans, s.b.trans, s.m, s.n, s.k, s.alpha, static_cast<const float*>(s.a.data), s.a.ld,
+               static_cast<const float*>(s.b.data), s.b.ld, s.bias == nullptr ? s.beta : 1.0f, s.c, s.ldc);
+}
+
 // ---- half types ----
 float half_to_float(DType t, const void* p, int64_t i) {
     return t == DType::F16 ? to_float(static_cast<const f16*>(p)[i]) : to_float(static_cast<const bf16*>(p)[i]);
@@ -255,20 +273,6 @@ void store_half(DType t, void* p, int64_t i, float v) {
     else
         static_cast<bf16*>(p)[i] = to_bf16(v);
 }
-
-// Uninitialised floats for the time of a call.
-class Floats {
-public:
-    explicit Floats(int64_t n) : nbytes_(static_cast<size_t>(n) * sizeof(float)), data_(cpu_allocate(nbytes_)) {}
-    ~Floats() { cpu_free(data_, nbytes_); }
-    Floats(const Floats&) = delete;
-    Floats& operator=(const Floats&) = delete;
-    float* data() const { return static_cast<float*>(data_); }
-
-private:
-    size_t nbytes_;
-    void* data_;
-};
 
 // Writes the stored matrix (rows, cols) as dense float32.
 void widen(DType t, MatrixView v, int64_t rows, int64_t cols, float* out) {
@@ -323,8 +327,13 @@ void half_gemm(DType t, int64_t m, int64_t n, int64_t k, double alpha, MatrixVie
         const Floats wide_a(m * k), wide_b(k * n);
         widen(t, a, a.trans ? k : m, a.trans ? m : k, wide_a.data());
         widen(t, b, b.trans ? n : k, b.trans ? k : n, wide_b.data());
-        typed_gemm(a.trans, b.trans, m, n, k, 1.0f, wide_a.data(), a.trans ? m : k, wide_b.data(), b.trans ? k : n,
-                   0.0f, product.data(), n);
+        float_gemm({m,
+                    n,
+                    k,
+                    {wide_a.data(), a.trans ? m : k, a.trans},
+                    {wide_b.data(), b.trans ? k : n, b.trans},
+                    product.data(),
+                    n});
     }
     narrow_product(t, m, n, static_cast<float>(alpha), product.data(), static_cast<float>(beta), bias, c, ldc);
 }
@@ -400,22 +409,28 @@ template void gemm_serial(bool, bool, int64_t, int64_t, int64_t, c128, const c12
                           c128*, int64_t);
 
 void gemm(DType dtype, int64_t m, int64_t n, int64_t k, const Scalar& alpha, MatrixView a, MatrixView b,
-          const Scalar& beta, void* c, int64_t ldc, const void* half_bias) {
+          const Scalar& beta, void* c, int64_t ldc, const void* bias, const PackedB* packed) {
     // BLAS wants leading dimensions of at least one row even where a row is never stepped over.
     a.ld = std::max<int64_t>({a.ld, a.trans ? m : k, 1});
     b.ld = std::max<int64_t>({b.ld, b.trans ? k : n, 1});
     ldc = std::max<int64_t>({ldc, n, 1});
-    if (is_half(dtype)) return half_gemm(dtype, m, n, k, alpha.to_double(), a, b, beta.to_double(), c, ldc, half_bias);
+    if (is_half(dtype)) return half_gemm(dtype, m, n, k, alpha.to_double(), a, b, beta.to_double(), c, ldc, bias);
+    if (dtype == DType::F32)
+        return float_gemm({m, n, k, a, b, static_cast<float*>(c), ldc, scalar_as<float>(alpha), scalar_as<float>(beta),
+                           static_cast<const float*>(bias)},
+                          packed);
+    const Scalar keep = bias == nullptr ? beta : Scalar::of(int64_t{1});
+    if (bias != nullptr) repeat_row(m, n * item_size(dtype), ldc * item_size(dtype), bias, c);
     visit_gemm_type(dtype, [&](auto zero) {
         using T = decltype(zero);
         const T* pa = static_cast<const T*>(a.data);
         const T* pb = static_cast<const T*>(b.data);
         T* pc = static_cast<T*>(c);
         if constexpr (std::is_integral_v<T>)
-            integer_gemm(a.trans, b.trans, m, n, k, scalar_as<T>(alpha), pa, a.ld, pb, b.ld, scalar_as<T>(beta), pc,
+            integer_gemm(a.trans, b.trans, m, n, k, scalar_as<T>(alpha), pa, a.ld, pb, b.ld, scalar_as<T>(keep), pc,
                          ldc);
         else
-            typed_gemm(a.trans, b.trans, m, n, k, scalar_as<T>(alpha), pa, a.ld, pb, b.ld, scalar_as<T>(beta), pc, ldc);
+            typed_gemm(a.trans, b.trans, m, n, k, scalar_as<T>(alpha), pa, a.ld, pb, b.ld, scalar_as<T>(keep), pc, ldc);
     });
 }
 

@@ -7,6 +7,8 @@
 
 namespace mashal {
 
+class PackedB;
+
 // One matrix operand: `trans` means that the stored matrix is the transpose of the one meant; `ld` is the distance
 // between stored rows, in elements.
 struct MatrixView {
@@ -17,9 +19,10 @@ struct MatrixView {
 
 // C (m, n) = alpha A (m, k) B (k, n) + beta C. With beta 0, C is never read. Any dtype but bool; integers wrap around;
 // half types are multiplied in float32 and rounded once. Uses all threads unless called inside a parallel region.
-// `half_bias`, for half types only, has n elements that are added to each row before rounding.
+// `bias` (beta is then 0) has n elements, which are added to each row before it is rounded. `packed`, if given, was
+// made from B.
 void gemm(DType dtype, int64_t m, int64_t n, int64_t k, const Scalar& alpha, MatrixView a, MatrixView b,
-          const Scalar& beta, void* c, int64_t ldc, const void* half_bias = nullptr);
+          const Scalar& beta, void* c, int64_t ldc, const void* bias = nullptr, const PackedB* packed = nullptr);
 
 // The same on the calling thread only, with typed pointers: T is float, double, c64 or c128.
 template <class T>

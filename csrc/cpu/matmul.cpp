@@ -1,10 +1,12 @@
 // Matrix products: mm, bmm, mv, dot, matmul, addmm, baddbmm and linear, all over `gemm`.
 #include <algorithm>
 
+#include "autograd/node.h"
 #include "core/blocking.h"
 #include "core/parallel.h"
 #include "cpu/copy.h"
 #include "cpu/gemm.h"
+#include "cpu/sgemm.h"
 #include "dispatch/primitive.h"
 
 namespace mashal {
@@ -66,9 +68,9 @@ std::vector<int64_t> batch_offsets(const Tensor& t, IntSpan batch) {
 }
 
 // out = alpha a @ b + beta out. `out` is contiguous, with the shape of the product; a and b have one dimension or more.
-// `half_bias`: see gemm; b is then 2-D.
+// `bias`, `packed`: see gemm; b is then 2-D.
 void multiply(Tensor a, Tensor b, const Tensor& out, const Scalar& alpha, const Scalar& beta,
-              const void* half_bias = nullptr) {
+              const void* bias = nullptr, const PackedB* packed = nullptr) {
     if (out.numel() == 0) return;
     if (a.dim() == 1) a = with_unit_dim(a, 0);
     if (b.dim() == 1) b = with_unit_dim(b, 1);
@@ -91,7 +93,7 @@ void multiply(Tensor a, Tensor b, const Tensor& out, const Scalar& alpha, const 
     void* c = out.data();
     if (a.dim() == 2 && b.dim() == 2) {
         AllowThreads threads(static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) > kBlockingWork);
-        gemm(dtype, m, n, k, alpha, av, bv, beta, c, n, half_bias);
+        gemm(dtype, m, n, k, alpha, av, bv, beta, c, n, bias, packed);
         return;
     }
     IntVec batch_a(a.sizes().begin(), a.sizes().end() - 2), batch_b(b.sizes().begin(), b.sizes().end() - 2);
@@ -219,6 +221,37 @@ void linear_shape(Call& c) {
     c.result(sizes, input.dtype(), input.device());
 }
 
+// A weight in the layout of our product's loops, kept with the storage it was made from.
+struct KeptWeight final : RefCounted {
+    KeptWeight(const Tensor& weight, MatrixView view)
+        : sizes(weight.sizes()), strides(weight.strides()), offset(weight->offset), packed(sizes[0], sizes[1], view) {}
+    bool is_of(const Tensor& weight) const {
+        return equal(sizes, weight.sizes()) && equal(strides, weight.strides()) && offset == weight->offset;
+    }
+    const IntVec sizes, strides;
+    const int64_t offset;
+    const PackedB packed;
+};
+
+// Of more rows than this the product takes so long that packing does not count; of fewer than the second, our loops are
+// not used.
+constexpr int64_t kMostRowsToKeep = 512, kFewestRowsToKeep = 8;
+
+// The kept form of `weight` (k, n) for a product with `rows` rows, or none where it would not be worth its memory.
+Ref<KeptWeight> kept_weight(Tensor weight, int64_t rows) {
+    if (weight.dtype() != DType::F32 || rows > kMostRowsToKeep || rows < kFewestRowsToKeep || grad_modes().grad ||
+        weight.numel() < kGrain || !weight->storage->is_private())
+        return {};
+    if (const Ref<RefCounted> found = weight->storage->prepared())
+        if (auto* kept = dynamic_cast<KeptWeight*>(found.get()); kept != nullptr && kept->is_of(weight))
+            return Ref<KeptWeight>(kept);
+    const Tensor source = weight;
+    const MatrixView view = as_matrix(weight);
+    Ref<KeptWeight> made = make_ref<KeptWeight>(source, view);
+    source->storage->keep_prepared(made);
+    return made;
+}
+
 void linear_kernel(Call& c) {
     Tensor weight = c.tensor(1);
     const Tensor bias = c.tensor(2), out = c.out[0];
@@ -227,10 +260,13 @@ void linear_kernel(Call& c) {
         weight = alias(weight, sizes, strides, weight->offset);
     }
     const bool is_row = bias && bias.dim() == 1 && bias.size(0) == out.sizes().back() && bias.is_contiguous();
-    if (is_row && is_half(out.dtype()) && weight.dim() == 2)  // added before the result is rounded
-        return multiply(c.tensor(0), weight, out, kOne, kZero, bias.data());
-    if (bias) copy_into(out, bias);
-    multiply(c.tensor(0), weight, out, kOne, bias ? kOne : kZero);
+    if (weight.dim() == 1 || (bias && !is_row)) {
+        if (bias) copy_into(out, bias);
+        return multiply(c.tensor(0), weight, out, kOne, bias ? kOne : kZero);
+    }
+    const int64_t rows = out.numel() / std::max<int64_t>(1, weight.size(1));
+    const Ref<KeptWeight> kept = kept_weight(weight, rows);
+    multiply(c.tensor(0), weight, out, kOne, kZero, bias ? bias.data() : nullptr, kept ? &kept->packed : nullptr);
 }
 
 const OpRegistration r_matmul{"matmul", {.shape = matmul_shape, .kernel = product_kernel}};

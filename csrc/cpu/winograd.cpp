@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "core/blocking.h"
+#include "core/buffer.h"
 #include "core/parallel.h"
 #include "cpu/winograd_loops.h"
 
@@ -21,13 +22,6 @@ const WinogradLoops& loops(int64_t kernel, int64_t out) {
 // Distance between the matrices of neighbouring points: one cache line more than they take, as powers of two would meet
 // in few sets of the cache.
 int64_t point_step(int64_t elements) { return (elements + 15) / 16 * 16 + 16; }
-
-// Scratch memory of floats.
-struct Floats {
-    explicit Floats(int64_t n) : tensor(empty(IntVec{n}, DType::F32)) {}
-    float* data() const { return tensor.data<float>(); }
-    Tensor tensor;
-};
 
 // Images cut into tiles of out x out results.
 struct Tiles {

@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/allocator.h"
+#include "core/buffer.h"
 #include "core/tensor.h"
 
 namespace mashal::onednn {
@@ -19,21 +19,6 @@ void match_threads();
 dnnl::memory::data_type data_type(DType t);
 // Scratch memory comes from the caller, so that prepared primitives may run in several threads at once.
 dnnl::primitive_attr user_scratchpad();
-
-class Buffer {
-public:
-    explicit Buffer(size_t nbytes) : nbytes_(nbytes), data_(nbytes == 0 ? nullptr : cpu_allocate(nbytes)) {}
-    ~Buffer() {
-        if (data_ != nullptr) cpu_free(data_, nbytes_);
-    }
-    Buffer(const Buffer&) = delete;
-    Buffer& operator=(const Buffer&) = delete;
-    void* data() const { return data_; }
-
-private:
-    size_t nbytes_;
-    void* data_;
-};
 
 // Everything a prepared primitive depends on, as numbers.
 using Key = std::vector<int64_t>;

@@ -1,0 +1,31 @@
+// Our own float32 matrix product (row-major): C = alpha op(A) op(B) + beta C + bias.
+#pragma once
+#include "core/buffer.h"
+#include "cpu/gemm.h"
+
+namespace mashal {
+
+struct SgemmProblem {
+    int64_t m, n, k;
+    MatrixView a, b;
+    float* c;
+    int64_t ldc;
+    float alpha = 1, beta = 0;    // with beta 0, C is never read
+    const float* bias = nullptr;  // n elements added to each row
+};
+
+// B in the layout the loops read, to be made once and used for many products. It depends on B alone.
+class PackedB {
+public:
+    PackedB(int64_t k, int64_t n, MatrixView b);
+    const float* block(int64_t p) const;  // the panels of rows from p on
+
+private:
+    Floats panels_;
+    int64_t columns_;  // n, rounded up to whole panels
+};
+
+// Uses all threads unless called inside a parallel region. `packed`, if given, was made from this B.
+void sgemm(const SgemmProblem& problem, const PackedB* packed = nullptr);
+
+}  // namespace mashal
