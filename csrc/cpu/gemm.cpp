@@ -16,6 +16,7 @@
 #include "cpu/isa_select.h"
 #include "cpu/pointwise_loops.h"
 #include "cpu/sgemm.h"
+#include "cpu/sgemv_loops.h"
 #ifdef MASHAL_WITH_ONEDNN
 #include "cpu/onednn/onednn.h"
 #endif
@@ -192,12 +193,33 @@ void scale_rows(int64_t m, int64_t n, T beta, T* c, int64_t ldc) {
         for (int64_t j = 0; j < n; j++) c[i * ldc + j] = beta == T(0) ? T(0) : beta * c[i * ldc + j];
 }
 
+// y = alpha op(stored) x + beta y on the calling thread, for vectors of unit stride but y of op(stored) = stored.
+void sgemv(bool trans, int64_t rows, int64_t cols, float alpha, const float* stored, int64_t ld, const float* x,
+           float beta, float* y, int64_t incy) {
+    static const auto rows_loop = MASHAL_SELECT(sgemv_rows);
+    static const auto columns_loop = MASHAL_SELECT(sgemv_columns);
+    if (!trans) return rows_loop({rows, cols, stored, ld, x, alpha, beta, y, incy});
+    scale_rows(rows, int64_t(1), beta, y, int64_t(1));
+    const Floats scaled(cols);
+    for (int64_t p = 0; p < cols; p++) scaled.data()[p] = alpha * x[p];
+    columns_loop(cols, rows, stored, ld, scaled.data(), y);
+}
+
 // A matrix times one row or column is bound by memory: cut along the result, each part reads its own piece.
 template <class T>
 void vector_product(bool trans, int64_t rows, int64_t cols, T alpha, const T* stored, int64_t ld, const T* x,
                     int64_t incx, T beta, T* y, int64_t incy) {
-    if (beta == T(0)) scale_rows(rows, int64_t(1), beta, y, incy);  // BLAS would keep NaN of an unset result
     const int64_t grain = std::max<int64_t>(16, 4 * kGrain / std::max<int64_t>(1, cols));
+    if constexpr (std::is_same_v<T, float>) {
+        if (incx == 1 && (!trans || incy == 1)) {
+            parallel_for(0, rows, grain, [&](int64_t begin, int64_t end) {
+                sgemv(trans, end - begin, cols, alpha, stored + (trans ? begin : begin * ld), ld, x, beta,
+                      y + begin * incy, incy);
+            });
+            return;
+        }
+    }
+    if (beta == T(0)) scale_rows(rows, int64_t(1), beta, y, incy);  // BLAS would keep NaN of an unset result
     parallel_for(0, rows, grain, [&](int64_t begin, int64_t end) {
         const T* part = stored + (trans ? begin : begin * ld);
         blas_gemv(trans, end - begin, cols, alpha, part, ld, x, incx, beta, y + begin * incy, incy);
