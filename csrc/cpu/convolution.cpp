@@ -5,6 +5,7 @@
 #include "core/blocking.h"
 #include "core/parallel.h"
 #include "cpu/checks.h"
+#include "cpu/convolution_pointwise.h"
 #include "cpu/copy.h"
 #include "cpu/layout.h"
 #include "cpu/winograd.h"
@@ -172,19 +173,25 @@ Tensor channels_last(const Tensor& t) {
 }
 
 // `made`: the image that is written, or one beside it.
-bool use_winograd(const ConvolutionPlan& p, const Tensor& made, const Tensor& input, const Tensor& weight) {
-    return is_channels_last(made) && winograd_pays(p, input, weight);
+bool use_winograd(const ConvolutionPlan& p, const Tensor& made, const Tensor& input, const Tensor& weight,
+                  bool keep_weight = false) {
+    return is_channels_last(made) && winograd_pays(p, input, weight, keep_weight);
 }
 
 void forward(const Options& o, const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& output) {
     if (output.numel() == 0) return;
     const ConvolutionPlan p = make_plan(o, input, weight, output);
-    if (use_winograd(p, output, input, weight))
-        return winograd_forward(p, channels_last(input), contiguous(weight), bias ? contiguous(bias) : bias, output);
+    const bool keep = !grad_modes().grad;
+    if (use_winograd(p, output, input, weight, keep))
+        return winograd_forward(p, channels_last(input), contiguous(weight), bias ? contiguous(bias) : bias, output,
+                                keep);
+    if (is_channels_last(output) && pointwise_pays(p, input, weight))
+        return pointwise_forward(channels_last(input), contiguous(weight), bias ? contiguous(bias) : bias, output,
+                                 keep);
 #ifdef MASHAL_WITH_ONEDNN
     if (use_onednn(p, input, weight, output))
         return onednn::convolution_forward(geometry(o), dense(input), dense(weight), bias ? contiguous(bias) : bias,
-                                           output, !grad_modes().grad);
+                                           output, keep);
 #endif
     const PlainOutput out(output);
     const Tensor x = plain(input), w = plain(weight), b = bias ? plain(bias) : bias;

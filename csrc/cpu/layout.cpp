@@ -58,7 +58,9 @@ private:
         return n;
     }
     Ref<Storage> finished() const {
-        const Ref<Storage> result = make_ref<Storage>(memory_->nbytes(), Device{});
+        // In place where nobody else holds the memory.
+        const Ref<Storage> result =
+            memory_->use_count() == 1 ? memory_ : make_ref<Storage>(memory_->nbytes(), Device{});
         const int64_t channels = sizes[1], rows = product() / channels;
         const auto* x = static_cast<const float*>(memory_->data());
         const auto* scale = static_cast<const float*>(tail_.affine->data());

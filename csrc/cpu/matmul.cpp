@@ -221,36 +221,9 @@ void linear_shape(Call& c) {
     c.result(sizes, input.dtype(), input.device());
 }
 
-// A weight in the layout of our product's loops, kept with the storage it was made from.
-struct KeptWeight final : RefCounted {
-    KeptWeight(const Tensor& weight, MatrixView view)
-        : sizes(weight.sizes()), strides(weight.strides()), offset(weight->offset), packed(sizes[0], sizes[1], view) {}
-    bool is_of(const Tensor& weight) const {
-        return equal(sizes, weight.sizes()) && equal(strides, weight.strides()) && offset == weight->offset;
-    }
-    const IntVec sizes, strides;
-    const int64_t offset;
-    const PackedB packed;
-};
-
-// Of more rows than this the product takes so long that packing does not count; of fewer than the second, our loops are
-// not used.
+// Of more rows than this the product takes so long that packing the weight does not count; of fewer than the second,
+// our loops are not used.
 constexpr int64_t kMostRowsToKeep = 512, kFewestRowsToKeep = 8;
-
-// The kept form of `weight` (k, n) for a product with `rows` rows, or none where it would not be worth its memory.
-Ref<KeptWeight> kept_weight(Tensor weight, int64_t rows) {
-    if (weight.dtype() != DType::F32 || rows > kMostRowsToKeep || rows < kFewestRowsToKeep || grad_modes().grad ||
-        weight.numel() < kGrain || !weight->storage->is_private())
-        return {};
-    if (const Ref<RefCounted> found = weight->storage->prepared())
-        if (auto* kept = dynamic_cast<KeptWeight*>(found.get()); kept != nullptr && kept->is_of(weight))
-            return Ref<KeptWeight>(kept);
-    const Tensor source = weight;
-    const MatrixView view = as_matrix(weight);
-    Ref<KeptWeight> made = make_ref<KeptWeight>(source, view);
-    source->storage->keep_prepared(made);
-    return made;
-}
 
 void linear_kernel(Call& c) {
     Tensor weight = c.tensor(1);
@@ -265,7 +238,8 @@ void linear_kernel(Call& c) {
         return multiply(c.tensor(0), weight, out, kOne, bias ? kOne : kZero);
     }
     const int64_t rows = out.numel() / std::max<int64_t>(1, weight.size(1));
-    const Ref<KeptWeight> kept = kept_weight(weight, rows);
+    const bool keep = rows <= kMostRowsToKeep && rows >= kFewestRowsToKeep && !grad_modes().grad;
+    const Ref<KeptWeight> kept = keep ? kept_weight(weight) : Ref<KeptWeight>();
     multiply(c.tensor(0), weight, out, kOne, kZero, bias ? bias.data() : nullptr, kept ? &kept->packed : nullptr);
 }
 

@@ -28,8 +28,10 @@ int64_t block_floats() {
     return found;
 }
 
+constexpr int64_t kMostPackedRows = 384;  // of A, which stay in the second-level cache
 constexpr int64_t kFetchedPanels = 2;
-constexpr double kThreadWork = 400e3;  // multiply-adds below which a second thread costs more than it saves
+constexpr int64_t kFewestToKeep = 4096;  // elements of a weight
+constexpr double kThreadWork = 400e3;    // multiply-adds below which a second thread costs more than it saves
 
 int64_t round_up(int64_t v, int64_t to) { return (v + to - 1) / to * to; }
 
@@ -87,9 +89,9 @@ void multiply_part(const SgemmProblem& s, const Part& part) {
 }
 
 // B is read once from far memory, so its blocks are small, and the next is fetched while one is used.
-void multiply_packed_part(const SgemmProblem& s, const PackedB& b, const Part& part) {
+void multiply_packed_rows(const SgemmProblem& s, const PackedB& b, const Part& part, const Floats& scratch,
+                          const Floats& a) {
     const int64_t rows = block_rows(s.k), columns = kFetchedPanels * loops().columns;
-    const Floats scratch(sgemm_scratch(loops(), rows)), a(sgemm_rows(loops(), part.i1 - part.i0, rows));
     for (int64_t p = 0; p < s.k; p += rows) {
         const int64_t k = std::min(rows, s.k - p);
         loops().pack_rows(block_at(s, part, part.j0, 0, p, k), a.data());
@@ -104,6 +106,13 @@ void multiply_packed_part(const SgemmProblem& s, const PackedB& b, const Part& p
             loops().multiply(block, scratch.data());
         }
     }
+}
+
+void multiply_packed_part(const SgemmProblem& s, const PackedB& b, const Part& part) {
+    const int64_t rows = block_rows(s.k), height = equal_blocks(part.i1 - part.i0, kMostPackedRows, loops().rows);
+    const Floats scratch(sgemm_scratch(loops(), rows)), a(sgemm_rows(loops(), height, rows));
+    for (int64_t i = part.i0; i < part.i1; i += height)
+        multiply_packed_rows(s, b, {i, std::min(part.i1, i + height), part.j0, part.j1}, scratch, a);
 }
 
 }  // namespace
@@ -122,6 +131,25 @@ PackedB::PackedB(int64_t k, int64_t n, MatrixView b)
 
 const float* PackedB::block(int64_t p) const { return panels_.data() + p * columns_; }
 
+KeptWeight::KeptWeight(const Tensor& weight, MatrixView view)
+    : sizes(weight.sizes()), strides(weight.strides()), offset(weight->offset), packed(sizes[0], sizes[1], view) {}
+
+bool KeptWeight::is_of(const Tensor& weight) const {
+    return equal(sizes, weight.sizes()) && equal(strides, weight.strides()) && offset == weight->offset;
+}
+
+Ref<KeptWeight> kept_weight(const Tensor& weight) {
+    if (weight.dtype() != DType::F32 || weight.numel() < kFewestToKeep || !weight->storage->is_private()) return {};
+    if (const Ref<RefCounted> found = weight->storage->prepared())
+        if (auto* kept = dynamic_cast<KeptWeight*>(found.get()); kept != nullptr && kept->is_of(weight))
+            return Ref<KeptWeight>(kept);
+    Tensor dense = weight;
+    const MatrixView view = as_matrix(dense);
+    Ref<KeptWeight> made = make_ref<KeptWeight>(weight, view);
+    weight->storage->keep_prepared(made);
+    return made;
+}
+
 void sgemm(const SgemmProblem& s, const PackedB* packed) {
     const double work = static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
     const int threads = in_parallel() ? 1 : static_cast<int>(std::min<double>(num_threads(), 1 + work / kThreadWork));
@@ -129,7 +157,7 @@ void sgemm(const SgemmProblem& s, const PackedB* packed) {
     int down = 1, across = 1;
     for (int d = 1; d <= threads; d++) {
         if (threads % d != 0) continue;
-        auto sides = [&](int x, int y) { return s.m * y + (packed != nullptr ? 0 : s.n * x); };
+        auto sides = [&](int x, int y) { return s.m * y + s.n * x; };
         if (down * across == 1 || sides(d, threads / d) < sides(down, across)) down = d, across = threads / d;
     }
     const int64_t height = round_up((s.m + down - 1) / down, 1);

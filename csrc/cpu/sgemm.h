@@ -25,6 +25,18 @@ private:
     int64_t columns_;  // n, rounded up to whole panels
 };
 
+// A weight in that form, kept with the storage it was made from.
+struct KeptWeight final : RefCounted {
+    KeptWeight(const Tensor& weight, MatrixView view);
+    bool is_of(const Tensor& weight) const;
+    const IntVec sizes, strides;
+    const int64_t offset;
+    const PackedB packed;
+};
+// The kept form of a float32 weight (k, n), made if need be. None where writes to it may go unnoticed, or where it is
+// so small that packing it each time costs nothing.
+Ref<KeptWeight> kept_weight(const Tensor& weight);
+
 // Uses all threads unless called inside a parallel region. `packed`, if given, was made from this B.
 void sgemm(const SgemmProblem& problem, const PackedB* packed = nullptr);
 

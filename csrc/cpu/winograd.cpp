@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <deque>
 
 #include "core/blocking.h"
 #include "core/buffer.h"
 #include "core/parallel.h"
+#include "cpu/sgemm.h"
 #include "cpu/winograd_loops.h"
 
 namespace mashal {
@@ -107,6 +109,14 @@ struct Product {
     }
 };
 
+// All kernels to u[point][k0 * c + c0 * width + ...], panel after panel.
+void transform_kernels(const Product& p, float* u, int64_t u_step) {
+    parallel_for(0, p.c, 16, [&](int64_t c0, int64_t c1) {
+        for (int64_t k0 = 0; k0 < p.k; k0 += p.panel)
+            p.loop.kernels(p.block(c0, c1, k0), u + k0 * p.c + c0 * std::min(p.panel, p.k - k0), u_step);
+    });
+}
+
 // Few kernels: all are transformed first, then each thread takes tiles through all steps in its cache.
 void convolve_by_tiles(const Product& p) {
     const int64_t workers = num_threads(), count = p.tiles.count();
@@ -119,10 +129,7 @@ void convolve_by_tiles(const Product& p) {
     const Floats u_memory(p.points * u_step), scratch(each * workers);
     float *u = u_memory.data(), *all = scratch.data();
     AllowThreads threads(true);
-    parallel_for(0, p.c, 16, [&](int64_t c0, int64_t c1) {
-        for (int64_t k0 = 0; k0 < p.k; k0 += p.panel)
-            p.loop.kernels(p.block(c0, c1, k0), u + k0 * p.c + c0 * std::min(p.panel, p.k - k0), u_step);
-    });
+    transform_kernels(p, u, u_step);
     parallel_for(0, workers, 1, [&](int64_t w0, int64_t w1) {
         for (int64_t worker = w0; worker < w1; worker++) {
             float *v = all + worker * each, *m = v + p.points * v_step, *none = m + p.points * m_step,
@@ -183,6 +190,55 @@ void convolve_by_kernels(const Product& p) {
     }
 }
 
+// The kernels of a weight in transformed form, a packed matrix (c, k) for each point, kept with the storage they were
+// made from.
+struct KeptKernels final : RefCounted {
+    KeptKernels(const Tensor& weight, const Product& p)
+        : sizes(weight.sizes()), offset(weight->offset), points(p.points) {
+        Product whole = p;
+        whole.panel = p.k;
+        const int64_t step = point_step(p.c * p.k);
+        const Floats u(points * step);
+        transform_kernels(whole, u.data(), step);
+        for (int64_t i = 0; i < points; i++) packed.emplace_back(p.c, p.k, MatrixView{u.data() + i * step, p.k, false});
+    }
+    const IntVec sizes;
+    const int64_t offset, points;
+    std::deque<PackedB> packed;
+};
+
+Ref<KeptKernels> kept_kernels(const Tensor& weight, const Product& p) {
+    if (const Ref<RefCounted> found = weight->storage->prepared())
+        if (auto* kept = dynamic_cast<KeptKernels*>(found.get()))
+            if (equal(kept->sizes, weight.sizes()) && kept->offset == weight->offset && kept->points == p.points)
+                return Ref<KeptKernels>(kept);
+    Ref<KeptKernels> made = make_ref<KeptKernels>(weight, p);
+    weight->storage->keep_prepared(made);
+    return made;
+}
+
+// Few tiles: reading the kernels is most of the work, so the threads share the points.
+void convolve_with_kept(const Product& p, const KeptKernels& kernels) {
+    const int64_t count = p.tiles.count(), grain = std::max<int64_t>(1, kGrain / (32 * p.c));
+    const int64_t v_step = point_step(count * p.c), m_step = point_step(count * p.k);
+    const Floats memory(p.points * (v_step + m_step) + p.c);
+    float *v = memory.data(), *m = v + p.points * v_step, *none = m + p.points * m_step;
+    std::fill_n(none, p.c, 0.0f);
+    AllowThreads threads(true);
+    parallel_for(0, count, grain, [&](int64_t b, int64_t e) {
+        for (int64_t t = b; t < e; t++) p.read(t, v + t * p.c, v_step, none);
+    });
+    parallel_for(0, p.points, 1, [&](int64_t b, int64_t e) {
+        for (int64_t i = b; i < e; i++)
+            sgemm({count, p.k, p.c, {v + i * v_step, p.c, false}, {nullptr, p.k, false}, m + i * m_step, p.k},
+                  &kernels.packed[static_cast<size_t>(i)]);
+    });
+    parallel_for(0, count, grain, [&](int64_t b, int64_t e) {
+        const Floats drop(p.k);
+        for (int64_t t = b; t < e; t++) p.write(t, m + t * p.k, m_step, 0, p.k, drop.data());
+    });
+}
+
 void convolve(const Product& p) {
     if (p.points * p.c * p.k <= 1 << 20)
         convolve_by_tiles(p);
@@ -190,33 +246,48 @@ void convolve(const Product& p) {
         convolve_by_kernels(p);
 }
 
-// Expected time on one thread, in nanoseconds with AVX-512; both ways of transforming cost memory traffic.
-double expected(const Tiles& tiles, double c, double k) {
+// Nanoseconds to transform an element of a kernel (both ways of transforming cost memory traffic), or to read it.
+constexpr double kTransform = 0.3, kRead = 0.16;
+
+// Expected time on one thread, in nanoseconds with AVX-512.
+double expected(const Tiles& tiles, double c, double k, double per_kernel) {
     const auto points = static_cast<double>(tiles.points()), count = static_cast<double>(tiles.count());
-    return points * (count * c * k / 65 + count * (c + k) * 0.10 + c * k * 0.3);
+    return points * (count * c * k / 65 + count * (c + k) * 0.10 + c * k * per_kernel);
 }
 double expected_direct(const Tiles& tiles, double c, double k) {
     return static_cast<double>(tiles.kernel * tiles.kernel * tiles.batch * tiles.out_h * tiles.out_w) * c * k / 65;
 }
 
 template <class Make>
-Tiles best_tiles(int64_t c, int64_t k, Make&& make) {
+Tiles best_tiles(int64_t c, int64_t k, double per_kernel, Make&& make) {
     const Tiles four = make(4), two = make(2);
     if (two.kernel == 5) return two;
     const auto dc = static_cast<double>(c), dk = static_cast<double>(k);
-    return expected(four, dc, dk) <= expected(two, dc, dk) ? four : two;
+    // Kept kernels of the larger tile are more than twice the memory.
+    const double handicap = per_kernel == kRead ? 1.15 : 1;
+    return handicap * expected(four, dc, dk, per_kernel) <= expected(two, dc, dk, per_kernel) ? four : two;
 }
 
-Tiles output_tiles(const ConvolutionPlan& p, int64_t batch, int64_t c, int64_t k) {
+Tiles output_tiles(const ConvolutionPlan& p, int64_t batch, int64_t c, int64_t k, double per_kernel) {
     const Window& w = p.window;
-    return best_tiles(c, k, [&](int64_t out) {
+    return best_tiles(c, k, per_kernel, [&](int64_t out) {
         return Tiles(batch, w.in[1], w.in[2], w.out[1], w.out[2], w.padding[1], w.padding[2], w.kernel[1], out);
     });
 }
 
+// Of more tiles than this the products take so long that transforming the kernels does not count.
+constexpr int64_t kMostTilesToKeep = 128;
+
+// The cost of a kernel's element, by whether the transformed ones are kept.
+double kernel_cost(const ConvolutionPlan& p, const Tensor& input, const Tensor& weight, bool keep) {
+    if (!keep || !weight->storage->is_private()) return kTransform;
+    const Tiles tiles = output_tiles(p, input.size(0), weight.size(1), weight.size(0), kRead);
+    return tiles.count() <= kMostTilesToKeep ? kRead : kTransform;
+}
+
 }  // namespace
 
-bool winograd_pays(const ConvolutionPlan& p, const Tensor& input, const Tensor& weight) {
+bool winograd_pays(const ConvolutionPlan& p, const Tensor& input, const Tensor& weight, bool keep_weight) {
     const Window& w = p.window;
     if (selected_isa() == Isa::Baseline || input.dtype() != DType::F32 || input.dim() != 4 || p.groups != 1)
         return false;
@@ -225,23 +296,29 @@ bool winograd_pays(const ConvolutionPlan& p, const Tensor& input, const Tensor& 
         if (w.stride[d] != 1 || w.dilation[d] != 1 || w.padding[d] >= w.kernel[d]) return false;
     const int64_t c = weight.size(1), k = weight.size(0), lanes = loops(3, 4).lanes;
     if (c % lanes != 0 || k % lanes != 0 || c < 32 || k < 32) return false;
-    const Tiles tiles = output_tiles(p, input.size(0), c, k);
+    const double cost = kernel_cost(p, input, weight, keep_weight);
+    const Tiles tiles = output_tiles(p, input.size(0), c, k, cost);
     const auto dc = static_cast<double>(c), dk = static_cast<double>(k);
-    return expected(tiles, dc, dk) < 0.85 * expected_direct(tiles, dc, dk);
+    return expected(tiles, dc, dk, cost) < 0.85 * expected_direct(tiles, dc, dk);
 }
 
 void winograd_forward(const ConvolutionPlan& p, const Tensor& input, const Tensor& weight, const Tensor& bias,
-                      const Tensor& output) {
+                      const Tensor& output, bool keep_weight) {
     const int64_t c = weight.size(1), k = weight.size(0);
-    convolve({output_tiles(p, input.size(0), c, k), c, k, input.data<float>(), weight.data<float>(), false,
-              bias ? bias.data<float>() : nullptr, output.data<float>()});
+    const double cost = kernel_cost(p, input, weight, keep_weight);
+    const Product product(output_tiles(p, input.size(0), c, k, cost), c, k, input.data<float>(), weight.data<float>(),
+                          false, bias ? bias.data<float>() : nullptr, output.data<float>());
+    if (cost == kRead)
+        convolve_with_kept(product, *kept_kernels(weight, product));
+    else
+        convolve(product);
 }
 
 void winograd_backward_input(const ConvolutionPlan& p, const Tensor& grad_output, const Tensor& weight,
                              const Tensor& grad_input) {
     const Window& w = p.window;
     const int64_t c = weight.size(0), k = weight.size(1);
-    const Tiles tiles = best_tiles(c, k, [&](int64_t out) {
+    const Tiles tiles = best_tiles(c, k, kTransform, [&](int64_t out) {
         return Tiles(grad_output.size(0), w.out[1], w.out[2], w.in[1], w.in[2], w.kernel[1] - 1 - w.padding[1],
                      w.kernel[2] - 1 - w.padding[2], w.kernel[1], out);
     });
@@ -354,7 +431,7 @@ void correlate_by_kernels(const Correlation& p) {
 void winograd_backward_weight(const ConvolutionPlan& p, const Tensor& grad_output, const Tensor& input,
                               const Tensor& grad_weight) {
     const int64_t c = grad_weight.size(1), k = grad_weight.size(0);
-    const Correlation correlation(output_tiles(p, input.size(0), c, k), c, k, input.data<float>(),
+    const Correlation correlation(output_tiles(p, input.size(0), c, k, kTransform), c, k, input.data<float>(),
                                   grad_output.data<float>(), grad_weight.data<float>());
     if (correlation.points * c * k <= 1 << 19)
         correlate_by_points(correlation);
