@@ -18,8 +18,8 @@ namespace mashal {
 namespace {
 
 // A block of scores should stay in the second-level cache; backward holds two of them. Larger blocks make faster
-// products.
-constexpr int64_t kQueryBlock = 128;
+// products; where the mask is causal, smaller ones leave more of the triangle out.
+constexpr int64_t kQueryBlock = 128, kCausalQueryBlock = 64;
 constexpr int64_t kKeyBlock = 512;
 constexpr int64_t kBackwardKeyBlock = 256;
 
@@ -67,6 +67,7 @@ struct Mask {
     int64_t strides[4] = {0, 0, 0, 0};
 
     // Number of keys any of the queries before `query_end` may see.
+    int64_t query_block() const { return causal ? kCausalQueryBlock : kQueryBlock; }
     int64_t visible(int64_t query_end, int64_t keys) const { return causal ? std::min(query_end, keys) : keys; }
 
     template <class T>
@@ -162,7 +163,7 @@ template <class T>
 void forward_block(const Shape& s, const Mask& mask, T scale, int64_t b, int64_t h, int64_t q0, const Heads<const T>& q,
                    const Heads<const T>& k, const Heads<const T>& v, const Kept<T>& kept, const Heads<T>& out,
                    T* logsumexp, std::vector<T>& buffer) {
-    const int64_t rows = std::min(kQueryBlock, s.queries - q0), kv = s.kv_head(h);
+    const int64_t rows = std::min(mask.query_block(), s.queries - q0), kv = s.kv_head(h);
     buffer.resize(static_cast<size_t>(kQueryBlock * (kKeyBlock + 3)));
     T *scores = buffer.data(), *maximum = scores + kQueryBlock * kKeyBlock, *sum = maximum + kQueryBlock,
       *rescale = sum + kQueryBlock;
@@ -208,12 +209,12 @@ void run_forward(const Options& o, const Tensor& qt, const Tensor& kt, const Ten
     const auto out = heads<T>(out_t);
     T* lse = lse_t.data<T>();
     const T scale = static_cast<T>(o.scale);
-    const int64_t blocks = (s.queries + kQueryBlock - 1) / kQueryBlock;
+    const int64_t query_block = mask.query_block(), blocks = (s.queries + query_block - 1) / query_block;
     AllowThreads threads(s.batch * s.heads * s.queries * s.keys > kGrain);
     parallel_for(0, s.batch * s.heads * blocks, 1, [&](int64_t begin, int64_t end) {
         std::vector<T> buffer;
         for (int64_t i = begin; i < end; i++) {
-            const int64_t head = i / blocks, q0 = dealt(i % blocks, blocks) * kQueryBlock;
+            const int64_t head = i / blocks, q0 = dealt(i % blocks, blocks) * query_block;
             forward_block(s, mask, scale, head / s.heads, head % s.heads, q0, q, k, v, kept, out,
                           lse + head * s.queries + q0, buffer);
         }
@@ -309,8 +310,8 @@ void backward_head(const BackwardTask<T>& t, int64_t b, int64_t kv, std::vector<
             std::fill_n(t.gq.at(b, h, r), s.width, T(0));
         }
         const T* lse = t.logsumexp + (b * s.heads + h) * s.queries;
-        for (int64_t q0 = 0; q0 < s.queries; q0 += kQueryBlock) {
-            const int64_t rows = std::min(kQueryBlock, s.queries - q0), keys = t.mask.visible(q0 + rows, s.keys);
+        for (int64_t q0 = 0; q0 < s.queries; q0 += t.mask.query_block()) {
+            const int64_t rows = std::min(t.mask.query_block(), s.queries - q0), keys = t.mask.visible(q0 + rows, s.keys);
             for (int64_t k0 = 0; k0 < keys; k0 += kBackwardKeyBlock) {
                 const int64_t cols = std::min(kBackwardKeyBlock, keys - k0), ld = kBackwardKeyBlock;
                 gemm_serial(false, true, rows, cols, s.width, t.scale, t.q.at(b, h, q0), t.q.row_stride,

@@ -18,9 +18,9 @@ T row_maximum(int64_t n, const T* x) {
     for (; i + kParts <= n; i += kParts)
         for (int k = 0; k < kParts; k++) part[k] = x[i + k] > part[k] ? x[i + k] : part[k];
     for (int k = 0; k < n - i; k++) part[k] = x[i + k] > part[k] ? x[i + k] : part[k];
-    T top = part[0];
-    for (int k = 1; k < kParts; k++) top = part[k] > top ? part[k] : top;
-    return top;
+    for (int w = kParts / 2; w > 0; w /= 2)
+        for (int k = 0; k < w; k++) part[k] = part[k + w] > part[k] ? part[k + w] : part[k];
+    return part[0];
 }
 
 template <class T>
