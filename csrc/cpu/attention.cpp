@@ -311,7 +311,8 @@ void backward_head(const BackwardTask<T>& t, int64_t b, int64_t kv, std::vector<
         }
         const T* lse = t.logsumexp + (b * s.heads + h) * s.queries;
         for (int64_t q0 = 0; q0 < s.queries; q0 += t.mask.query_block()) {
-            const int64_t rows = std::min(t.mask.query_block(), s.queries - q0), keys = t.mask.visible(q0 + rows, s.keys);
+            const int64_t rows = std::min(t.mask.query_block(), s.queries - q0),
+                          keys = t.mask.visible(q0 + rows, s.keys);
             for (int64_t k0 = 0; k0 < keys; k0 += kBackwardKeyBlock) {
                 const int64_t cols = std::min(kBackwardKeyBlock, keys - k0), ld = kBackwardKeyBlock;
                 gemm_serial(false, true, rows, cols, s.width, t.scale, t.q.at(b, h, q0), t.q.row_stride,
