@@ -244,19 +244,13 @@ void typed_gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, T alpha, cons
             return onednn::sgemm(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 #endif
     if (threads == 1) return blas_gemm(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
-    // A grid of tiles, as square as the thread count allows, cut along the longer side first.
-    int rows = 1, cols = 1;
-    for (int r = 1; r <= threads; r++) {
-        if (threads % r != 0) continue;
-        const int s = threads / r;
-        auto perimeter = [&](int p, int q) { return static_cast<double>(m) / p + static_cast<double>(n) / q; };
-        if (rows * cols == 1 || perimeter(r, s) < perimeter(rows, cols)) rows = r, cols = s;
-    }
+    const Grid grid = cut_product(m, n, threads);
     auto cut = [](int64_t size, int parts, int64_t at) { return at >= parts ? size : size * at / parts / 8 * 8; };
-    parallel_for(0, int64_t(rows) * cols, 1, [&](int64_t begin, int64_t end) {
+    parallel_for(0, int64_t(grid.down) * grid.across, 1, [&](int64_t begin, int64_t end) {
         for (int64_t tile = begin; tile < end; tile++) {
-            const int64_t i0 = cut(m, rows, tile / cols), i1 = cut(m, rows, tile / cols + 1);
-            const int64_t j0 = cut(n, cols, tile % cols), j1 = cut(n, cols, tile % cols + 1);
+            const int64_t i0 = cut(m, grid.down, tile / grid.across), i1 = cut(m, grid.down, tile / grid.across + 1);
+            const int64_t j0 = cut(n, grid.across, tile % grid.across),
+                          j1 = cut(n, grid.across, tile % grid.across + 1);
             if (i0 >= i1 || j0 >= j1) continue;
             blas_gemm(ta, tb, i1 - i0, j1 - j0, k, alpha, a + (ta ? i0 : i0 * lda), lda, b + (tb ? j0 * ldb : j0), ldb,
                       beta, c + i0 * ldc + j0, ldc);
@@ -523,6 +517,15 @@ void dot(DType dtype, int64_t n, const void* x, int64_t incx, const void* y, int
             *static_cast<T*>(out) = total;
         }
     });
+}
+
+Grid cut_product(int64_t m, int64_t n, int threads) {
+    Grid best{1, threads};
+    auto perimeter = [&](Grid g) { return static_cast<double>(m) / g.down + static_cast<double>(n) / g.across; };
+    for (int down = 2; down <= threads; down++)
+        if (const Grid grid{down, threads / down}; threads % down == 0 && perimeter(grid) < perimeter(best))
+            best = grid;
+    return best;
 }
 
 MatrixView as_matrix(Tensor& t) {

@@ -39,6 +39,12 @@ void gemm_batched(DType dtype, const BatchOffsets& offsets, int64_t m, int64_t n
 // sum_i x[i * incx] * y[i * incy], without conjugation. Half types accumulate in float32.
 void dot(DType dtype, int64_t n, const void* x, int64_t incx, const void* y, int64_t incy, void* out);
 
+// How a result (m, n) is shared out: `down` times `across` parts, one for each thread, as square as the number allows.
+struct Grid {
+    int down, across;
+};
+Grid cut_product(int64_t m, int64_t n, int threads);
+
 // The last two dimensions of t (t.dim() >= 2) as a matrix operand. If neither of them has unit stride, t is replaced
 // by a contiguous copy.
 MatrixView as_matrix(Tensor& t);

@@ -153,18 +153,12 @@ Ref<KeptWeight> kept_weight(const Tensor& weight) {
 void sgemm(const SgemmProblem& s, const PackedB* packed) {
     const double work = static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
     const int threads = in_parallel() ? 1 : static_cast<int>(std::min<double>(num_threads(), 1 + work / kThreadWork));
-    // A grid of parts whose sides, all of which are packed, are short together.
-    int down = 1, across = 1;
-    for (int d = 1; d <= threads; d++) {
-        if (threads % d != 0) continue;
-        auto sides = [&](int x, int y) { return s.m * y + s.n * x; };
-        if (down * across == 1 || sides(d, threads / d) < sides(down, across)) down = d, across = threads / d;
-    }
-    const int64_t height = round_up((s.m + down - 1) / down, 1);
-    const int64_t width = round_up((s.n + across - 1) / across, loops().columns);
-    parallel_for(0, int64_t(down) * across, 1, [&](int64_t begin, int64_t end) {
+    const Grid grid = cut_product(s.m, s.n, threads);  // short sides: all of them are packed
+    const int64_t height = (s.m + grid.down - 1) / grid.down;
+    const int64_t width = round_up((s.n + grid.across - 1) / grid.across, loops().columns);
+    parallel_for(0, int64_t(grid.down) * grid.across, 1, [&](int64_t begin, int64_t end) {
         for (int64_t part = begin; part < end; part++) {
-            const int64_t i = part / across * height, j = part % across * width;
+            const int64_t i = part / grid.across * height, j = part % grid.across * width;
             const Part its{i, std::min(s.m, i + height), j, std::min(s.n, j + width)};
             if (i >= s.m || j >= s.n) continue;
             if (packed != nullptr)
