@@ -221,9 +221,31 @@ void linear_shape(Call& c) {
     c.result(sizes, input.dtype(), input.device());
 }
 
+// ---- linear: whether to keep its weight packed ----
 // Of more rows than this the product takes so long that packing the weight does not count; of fewer than the second,
 // our loops are not used.
 constexpr int64_t kMostRowsToKeep = 512, kFewestRowsToKeep = 8;
+
+// What is noted beside a weight that is not kept: it was used once, or it is used with few rows (generation of text,
+// token by token) and is read as it is. To keep it then would be memory for little.
+struct WeightUse final : RefCounted {
+    explicit WeightUse(bool few) : few_rows(few) {}
+    const bool few_rows;
+};
+
+// The packed form of a weight (k, n) for a product with `rows` rows, from its second use on.
+Ref<KeptWeight> packed_for(const Tensor& weight, int64_t rows) {
+    if (grad_modes().grad || rows > kMostRowsToKeep || !can_keep(weight)) return {};
+    const Ref<RefCounted> found = weight->storage->prepared();
+    const auto* use = dynamic_cast<WeightUse*>(found.get());
+    if (use != nullptr && use->few_rows) return {};
+    const bool few = rows < kFewestRowsToKeep;
+    if (few || !found) {
+        weight->storage->keep_prepared(make_ref<WeightUse>(few));
+        return {};
+    }
+    return kept_weight(weight);
+}
 
 void linear_kernel(Call& c) {
     Tensor weight = c.tensor(1);
@@ -238,8 +260,7 @@ void linear_kernel(Call& c) {
         return multiply(c.tensor(0), weight, out, kOne, bias ? kOne : kZero);
     }
     const int64_t rows = out.numel() / std::max<int64_t>(1, weight.size(1));
-    const bool keep = rows <= kMostRowsToKeep && rows >= kFewestRowsToKeep && !grad_modes().grad;
-    const Ref<KeptWeight> kept = keep ? kept_weight(weight) : Ref<KeptWeight>();
+    const Ref<KeptWeight> kept = packed_for(weight, rows);
     multiply(c.tensor(0), weight, out, kOne, kZero, bias ? bias.data() : nullptr, kept ? &kept->packed : nullptr);
 }
 

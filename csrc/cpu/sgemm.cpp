@@ -138,8 +138,12 @@ bool KeptWeight::is_of(const Tensor& weight) const {
     return equal(sizes, weight.sizes()) && equal(strides, weight.strides()) && offset == weight->offset;
 }
 
+bool can_keep(const Tensor& weight) {
+    return weight.dtype() == DType::F32 && weight.numel() >= kFewestToKeep && weight->storage->is_private();
+}
+
 Ref<KeptWeight> kept_weight(const Tensor& weight) {
-    if (weight.dtype() != DType::F32 || weight.numel() < kFewestToKeep || !weight->storage->is_private()) return {};
+    if (!can_keep(weight)) return {};
     if (const Ref<RefCounted> found = weight->storage->prepared())
         if (auto* kept = dynamic_cast<KeptWeight*>(found.get()); kept != nullptr && kept->is_of(weight))
             return Ref<KeptWeight>(kept);

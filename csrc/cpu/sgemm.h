@@ -33,8 +33,9 @@ struct KeptWeight final : RefCounted {
     const int64_t offset;
     const PackedB packed;
 };
-// The kept form of a float32 weight (k, n), made if need be. None where writes to it may go unnoticed, or where it is
-// so small that packing it each time costs nothing.
+// Not where writes to it may go unnoticed, nor where it is so small that packing it each time costs nothing.
+bool can_keep(const Tensor& weight);
+// The kept form of a float32 weight (k, n), made if need be; none where it can't be kept.
 Ref<KeptWeight> kept_weight(const Tensor& weight);
 
 // Uses all threads unless called inside a parallel region. `packed`, if given, was made from this B.

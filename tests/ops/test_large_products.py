@@ -57,7 +57,7 @@ def check_kept() -> None:
         with mashal.no_grad():
             for add in (None, bias):
                 wanted = exact if add is None else exact + add.numpy()
-                for _ in range(2):  # made, and used again
+                for _ in range(3):  # seen, packed, and used again
                     got = mashal.nn.functional.linear(x, w, add)
                     np.testing.assert_allclose(got.numpy(), wanted, rtol=0, atol=4e-7 * (k + 16))
 
@@ -66,18 +66,25 @@ def test_kept_weights() -> None:
     check_kept()
 
 
+def linear(x: mashal.Tensor, w: mashal.Tensor) -> mashal.Tensor:
+    """The third call with an unchanged weight: the second packs it, if it may."""
+    for _ in range(2):
+        mashal.nn.functional.linear(x, w)
+    return mashal.nn.functional.linear(x, w)
+
+
 def test_writing_to_a_kept_weight_is_seen() -> None:
     x, w = mashal.ones(16, 256), mashal.ones(256, 256)
     with mashal.no_grad():
-        assert mashal.nn.functional.linear(x, w)[0, 0] == 256
+        assert linear(x, w)[0, 0] == 256
         w.mul_(2)
-        assert mashal.nn.functional.linear(x, w)[0, 0] == 512
+        assert linear(x, w)[0, 0] == 512
         w[0].zero_()
-        assert mashal.nn.functional.linear(x, w)[0, :2].tolist() == [0, 512]
+        assert linear(x, w)[0, :2].tolist() == [0, 512]
         w.numpy()[1] = 3  # from here on others may write unseen
-        assert mashal.nn.functional.linear(x, w)[0, :2].tolist() == [0, 768]
+        assert linear(x, w)[0, :2].tolist() == [0, 768]
         w.numpy()[1] = 4
-        assert mashal.nn.functional.linear(x, w)[0, 1] == 1024
+        assert linear(x, w)[0, 1] == 1024
 
 
 def test_two_weights_of_one_storage() -> None:
@@ -85,9 +92,31 @@ def test_two_weights_of_one_storage() -> None:
     with mashal.no_grad():
         for _ in range(2):
             for i in (0, 1):
-                got = mashal.nn.functional.linear(x, both[i])
-                assert mashal.equal(got, (256 * both[i, :, 0]).expand(16, 256))
-        assert mashal.equal(mashal.nn.functional.linear(x, both[0].t()), mashal.full((16, 256), 255.0 * 128))
+                assert mashal.equal(linear(x, both[i]), (256 * both[i, :, 0]).expand(16, 256))
+        assert mashal.equal(linear(x, both[0].t()), mashal.full((16, 256), 255.0 * 128))
+
+
+def live() -> int:
+    return int(mashal._core.memory_stats()["allocated"])
+
+
+def test_weights_are_kept_from_the_second_use_on_but_not_for_single_rows() -> None:
+    x, w = mashal.ones(16, 512), mashal.ones(512, 512)
+    nbytes = 512 * 512 * 4
+    with mashal.no_grad():
+        before = live()
+        mashal.nn.functional.linear(x, w)
+        assert live() - before < nbytes
+        mashal.nn.functional.linear(x, w)
+        assert nbytes <= live() - before < 2 * nbytes
+        for _ in range(3):
+            assert mashal.nn.functional.linear(x[:1], w)[0, 0] == 512
+            assert linear(x, w)[0, 0] == 512
+            assert live() - before < nbytes
+    with_gradients = mashal.ones(512, 512)
+    before = live()
+    linear(x, with_gradients)
+    assert live() - before < nbytes
 
 
 def test_products_of_no_columns_keep_the_bias() -> None:
