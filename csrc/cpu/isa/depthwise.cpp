@@ -1,5 +1,7 @@
 #include "cpu/depthwise.h"
 
+#include <cstring>
+
 #include "cpu/isa/lanes.h"
 
 namespace mashal::MASHAL_ISA {

@@ -1,8 +1,6 @@
-// Vectors of float as wide as the instruction set being compiled for, with a fused multiply-add. For loops in
-// csrc/cpu/isa that keep accumulators in registers; plain loops are left to the compiler.
+// Vectors of float and double as wide as the instruction set being compiled for, with a fused multiply-add. For loops
+// in csrc/cpu/isa that keep accumulators in registers; plain loops are left to the compiler.
 #pragma once
-#include <cstdint>
-#include <cstring>
 #if defined(__AVX2__)
 #include <immintrin.h>
 #endif
@@ -11,26 +9,49 @@ namespace mashal::MASHAL_ISA {
 namespace {
 
 #if defined(__AVX512F__)
-constexpr int kLanes = 16;
+constexpr int kVectorBytes = 64;
 #elif defined(__AVX2__)
-constexpr int kLanes = 8;
+constexpr int kVectorBytes = 32;
 #else
-constexpr int kLanes = 4;
+constexpr int kVectorBytes = 16;
 #endif
-typedef float Lanes __attribute__((vector_size(kLanes * 4)));
 
-[[gnu::always_inline]] inline Lanes load(const float* p) {
-    Lanes v;
-    std::memcpy(&v, p, sizeof v);
-    return v;
+template <class T>
+struct Vector {
+    typedef T type __attribute__((vector_size(kVectorBytes)));
+    static constexpr int lanes = kVectorBytes / static_cast<int>(sizeof(T));
+};
+template <class T>
+using V = typename Vector<T>::type;
+
+using Lanes = V<float>;
+constexpr int kLanes = Vector<float>::lanes;
+
+template <class T>
+[[gnu::always_inline]] inline V<T> load(const T* p) {
+    typedef T Unaligned __attribute__((vector_size(kVectorBytes), aligned(sizeof(T)), may_alias));
+    return *reinterpret_cast<const Unaligned*>(p);
 }
-[[gnu::always_inline]] inline void store(float* p, Lanes v) { std::memcpy(p, &v, sizeof v); }
+template <class T>
+[[gnu::always_inline]] inline void store(T* p, V<T> v) {
+    typedef T Unaligned __attribute__((vector_size(kVectorBytes), aligned(sizeof(T)), may_alias));
+    *reinterpret_cast<Unaligned*>(p) = v;
+}
 [[gnu::always_inline]] inline Lanes spread(float x) { return x - Lanes{}; }
 [[gnu::always_inline]] inline Lanes multiply_add(Lanes a, Lanes b, Lanes c) {
 #if defined(__AVX512F__)
     return _mm512_fmadd_ps(a, b, c);
 #elif defined(__AVX2__)
     return _mm256_fmadd_ps(a, b, c);
+#else
+    return a * b + c;
+#endif
+}
+[[gnu::always_inline]] inline V<double> multiply_add(V<double> a, V<double> b, V<double> c) {
+#if defined(__AVX512F__)
+    return _mm512_fmadd_pd(a, b, c);
+#elif defined(__AVX2__)
+    return _mm256_fmadd_pd(a, b, c);
 #else
     return a * b + c;
 #endif

@@ -1,60 +1,18 @@
 #include "cpu/rnn_loops.h"
 
+#include "cpu/isa/lanes.h"
 #include "scalar/activation.h"
 #include "scalar/hyperbolic.h"
-#if defined(__AVX2__)
-#include <immintrin.h>
-#endif
 
 namespace mashal::MASHAL_ISA {
 
 namespace {
 
 #if defined(__AVX512F__)
-constexpr int kBytes = 64, kRows4 = 6, kRows3 = 8;
-#elif defined(__AVX2__)
-constexpr int kBytes = 32, kRows4 = 2, kRows3 = 3;
+constexpr int kRows4 = 6, kRows3 = 8;
 #else
-constexpr int kBytes = 16, kRows4 = 2, kRows3 = 3;
+constexpr int kRows4 = 2, kRows3 = 3;
 #endif
-
-template <class T>
-struct Vector {
-    typedef T type __attribute__((vector_size(kBytes)));
-    static constexpr int lanes = kBytes / static_cast<int>(sizeof(T));
-};
-template <class T>
-using V = typename Vector<T>::type;
-
-template <class T>
-[[gnu::always_inline]] inline V<T> load(const T* p) {
-    typedef T Unaligned __attribute__((vector_size(kBytes), aligned(sizeof(T)), may_alias));
-    return *reinterpret_cast<const Unaligned*>(p);
-}
-template <class T>
-[[gnu::always_inline]] inline void store(T* p, V<T> v) {
-    typedef T Unaligned __attribute__((vector_size(kBytes), aligned(sizeof(T)), may_alias));
-    *reinterpret_cast<Unaligned*>(p) = v;
-}
-
-[[gnu::always_inline]] inline V<float> multiply_add(V<float> a, V<float> b, V<float> c) {
-#if defined(__AVX512F__)
-    return _mm512_fmadd_ps(a, b, c);
-#elif defined(__AVX2__)
-    return _mm256_fmadd_ps(a, b, c);
-#else
-    return a * b + c;
-#endif
-}
-[[gnu::always_inline]] inline V<double> multiply_add(V<double> a, V<double> b, V<double> c) {
-#if defined(__AVX512F__)
-    return _mm512_fmadd_pd(a, b, c);
-#elif defined(__AVX2__)
-    return _mm256_fmadd_pd(a, b, c);
-#else
-    return a * b + c;
-#endif
-}
 
 // R rows by C vectors of sums, all in registers: without the pragmas GCC keeps the vectors of the panel in an array on
 // the stack.
