@@ -66,8 +66,8 @@ struct Mask {
     const void* added = nullptr;
     int64_t strides[4] = {0, 0, 0, 0};
 
-    // Number of keys any of the queries before `query_end` may see.
     int64_t query_block() const { return causal ? kCausalQueryBlock : kQueryBlock; }
+    // Number of keys any of the queries before `query_end` may see.
     int64_t visible(int64_t query_end, int64_t keys) const { return causal ? std::min(query_end, keys) : keys; }
 
     template <class T>

@@ -236,8 +236,7 @@ void typed_gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, T alpha, cons
     keep_blas_serial();
     if (n == 1) return vector_product(ta, m, k, alpha, a, lda, b, tb ? 1 : ldb, beta, c, ldc);
     if (m == 1) return vector_product(!tb, n, k, alpha, b, ldb, a, ta ? lda : 1, beta, c, int64_t(1));
-    int threads = in_parallel() ? 1 : num_threads();
-    threads = static_cast<int>(std::min<double>(threads, 1 + work / kParallelWork));
+    const int threads = product_threads(m, n, k);
 #ifdef MASHAL_WITH_ONEDNN
     if constexpr (std::is_same_v<T, float>)
         if ((threads > 1 || work >= kOnednnWork) && onednn::usable())
@@ -260,7 +259,10 @@ void typed_gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, T alpha, cons
 
 // Each of m rows = `row`, of `bytes`; `step` is the distance between them.
 void repeat_row(int64_t m, int64_t bytes, int64_t step, const void* row, void* out) {
-    for (int64_t i = 0; i < m; i++) std::memcpy(static_cast<char*>(out) + i * step, row, static_cast<size_t>(bytes));
+    parallel_for(0, m, std::max<int64_t>(1, 4 * kGrain / std::max<int64_t>(1, bytes)), [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; i++)
+            std::memcpy(static_cast<char*>(out) + i * step, row, static_cast<size_t>(bytes));
+    });
 }
 
 // Measured against oneDNN and OpenBLAS with operands in far memory. With AVX2 the three are equal.
@@ -517,6 +519,11 @@ void dot(DType dtype, int64_t n, const void* x, int64_t incx, const void* y, int
             *static_cast<T*>(out) = total;
         }
     });
+}
+
+int product_threads(int64_t m, int64_t n, int64_t k) {
+    const double work = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+    return in_parallel() ? 1 : static_cast<int>(std::min<double>(num_threads(), 1 + work / kParallelWork));
 }
 
 Grid cut_product(int64_t m, int64_t n, int threads) {

@@ -39,6 +39,9 @@ void gemm_batched(DType dtype, const BatchOffsets& offsets, int64_t m, int64_t n
 // sum_i x[i * incx] * y[i * incy], without conjugation. Half types accumulate in float32.
 void dot(DType dtype, int64_t n, const void* x, int64_t incx, const void* y, int64_t incy, void* out);
 
+// How many threads a product is worth; one inside a parallel region.
+int product_threads(int64_t m, int64_t n, int64_t k);
+
 // How a result (m, n) is shared out: `down` times `across` parts, one for each thread, as square as the number allows.
 struct Grid {
     int down, across;

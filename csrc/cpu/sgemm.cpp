@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/parallel.h"
+#include "core/prepared.h"
 #include "cpu/sgemm_loops.h"
 
 namespace mashal {
@@ -31,7 +32,6 @@ int64_t block_floats() {
 constexpr int64_t kMostPackedRows = 384;  // of A, which stay in the second-level cache
 constexpr int64_t kFetchedPanels = 2;
 constexpr int64_t kFewestToKeep = 4096;  // elements of a weight
-constexpr double kThreadWork = 400e3;    // multiply-adds below which a second thread costs more than it saves
 
 int64_t round_up(int64_t v, int64_t to) { return (v + to - 1) / to * to; }
 
@@ -144,20 +144,17 @@ bool can_keep(const Tensor& weight) {
 
 Ref<KeptWeight> kept_weight(const Tensor& weight) {
     if (!can_keep(weight)) return {};
-    if (const Ref<RefCounted> found = weight->storage->prepared())
-        if (auto* kept = dynamic_cast<KeptWeight*>(found.get()); kept != nullptr && kept->is_of(weight))
-            return Ref<KeptWeight>(kept);
-    Tensor dense = weight;
-    const MatrixView view = as_matrix(dense);
-    Ref<KeptWeight> made = make_ref<KeptWeight>(weight, view);
-    weight->storage->keep_prepared(made);
-    return made;
+    return prepared_or_made<KeptWeight>(
+        *weight->storage, [&](const KeptWeight& kept) { return kept.is_of(weight); },
+        [&] {
+            Tensor dense = weight;
+            const MatrixView view = as_matrix(dense);
+            return make_ref<KeptWeight>(weight, view);
+        });
 }
 
 void sgemm(const SgemmProblem& s, const PackedB* packed) {
-    const double work = static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
-    const int threads = in_parallel() ? 1 : static_cast<int>(std::min<double>(num_threads(), 1 + work / kThreadWork));
-    const Grid grid = cut_product(s.m, s.n, threads);  // short sides: all of them are packed
+    const Grid grid = cut_product(s.m, s.n, product_threads(s.m, s.n, s.k));  // short sides: all of them are packed
     const int64_t height = (s.m + grid.down - 1) / grid.down;
     const int64_t width = round_up((s.n + grid.across - 1) / grid.across, loops().columns);
     parallel_for(0, int64_t(grid.down) * grid.across, 1, [&](int64_t begin, int64_t end) {

@@ -7,6 +7,7 @@
 #include "core/blocking.h"
 #include "core/buffer.h"
 #include "core/parallel.h"
+#include "core/prepared.h"
 #include "cpu/sgemm.h"
 #include "cpu/winograd_loops.h"
 
@@ -208,13 +209,12 @@ struct KeptKernels final : RefCounted {
 };
 
 Ref<KeptKernels> kept_kernels(const Tensor& weight, const Product& p) {
-    if (const Ref<RefCounted> found = weight->storage->prepared())
-        if (auto* kept = dynamic_cast<KeptKernels*>(found.get()))
-            if (equal(kept->sizes, weight.sizes()) && kept->offset == weight->offset && kept->points == p.points)
-                return Ref<KeptKernels>(kept);
-    Ref<KeptKernels> made = make_ref<KeptKernels>(weight, p);
-    weight->storage->keep_prepared(made);
-    return made;
+    return prepared_or_made<KeptKernels>(
+        *weight->storage,
+        [&](const KeptKernels& kept) {
+            return equal(kept.sizes, weight.sizes()) && kept.offset == weight->offset && kept.points == p.points;
+        },
+        [&] { return make_ref<KeptKernels>(weight, p); });
 }
 
 // Few tiles: reading the kernels is most of the work, so the threads share the points.

@@ -2,6 +2,7 @@
 
 #include "core/blocking.h"
 #include "core/parallel.h"
+#include "core/prepared.h"
 #include "cpu/onednn/onednn.h"
 #include "cpu/onednn/support.h"
 
@@ -217,15 +218,17 @@ struct PreparedWeight final : RefCounted {
 };
 
 Ref<PreparedWeight> prepared_weight(const Tensor& weight, const Operand& o) {
-    if (const Ref<RefCounted> found = weight->storage->prepared())
-        if (auto* kept = dynamic_cast<PreparedWeight*>(found.get()))
-            if (kept->source == o.own && kept->layout == o.wanted && kept->offset == weight->offset)
-                return Ref<PreparedWeight>(kept);
-    Ref<PreparedWeight> made = make_ref<PreparedWeight>(o.own, o.wanted, weight->offset);
-    run_reorder(o, weight.data(), made->buffer.data(), false);
-    cpu_stream().wait();
-    weight->storage->keep_prepared(made);
-    return made;
+    return prepared_or_made<PreparedWeight>(
+        *weight->storage,
+        [&](const PreparedWeight& kept) {
+            return kept.source == o.own && kept.layout == o.wanted && kept.offset == weight->offset;
+        },
+        [&] {
+            Ref<PreparedWeight> made = make_ref<PreparedWeight>(o.own, o.wanted, weight->offset);
+            run_reorder(o, weight.data(), made->buffer.data(), false);
+            cpu_stream().wait();
+            return made;
+        });
 }
 
 template <class E>
